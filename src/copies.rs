@@ -1,0 +1,129 @@
+//! What was copied, by column and reason.
+
+use std::fmt;
+
+use crate::error::{ErrorKind, Result};
+
+/// Why bytes had to be copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum CopyReason {
+    /// A bitmap that starts inside a byte (a slice at a row that is no multiple of 8).
+    BitOffset,
+    /// Offsets, views or run ends that had to be re-written for a slice.
+    Rebased,
+    /// Values gathered because a slice references too little of what it would carry.
+    Compacted,
+    /// A dictionary trimmed to the values in use, or joined with its delta.
+    Dictionary,
+    /// A frame whose address does not suit its element type.
+    Misaligned,
+    /// A buffer compressed for the wire.
+    Compressed,
+    /// A buffer decompressed.
+    Decompressed,
+}
+
+impl fmt::Display for CopyReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            CopyReason::BitOffset => "bitmap at a bit offset",
+            CopyReason::Rebased => "rebased offsets",
+            CopyReason::Compacted => "compacted slice",
+            CopyReason::Dictionary => "dictionary",
+            CopyReason::Misaligned => "misaligned frame",
+            CopyReason::Compressed => "compression",
+            CopyReason::Decompressed => "decompression",
+        })
+    }
+}
+
+/// One kind of copy of one column: how many bytes were written to new memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copied {
+    /// The top-level column.
+    pub column: usize,
+    /// Why.
+    pub reason: CopyReason,
+    /// Bytes of column data written to new memory.
+    pub bytes: u64,
+}
+
+/// Every byte of column data that an encode or a decode copied, by column and reason.
+///
+/// Metadata (the header) is not column data. An empty report means zero copy.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CopyReport {
+    copies: Vec<Copied>,
+    total: u64,
+}
+
+impl CopyReport {
+    /// Bytes copied in all.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The copies, one entry per column and reason, in the order they were first met.
+    pub fn iter(&self) -> impl Iterator<Item = Copied> + '_ {
+        self.copies.iter().copied()
+    }
+
+    /// Bytes copied of one top-level column.
+    pub fn of_column(&self, column: usize) -> u64 {
+        self.iter().filter(|c| c.column == column).map(|c| c.bytes).sum()
+    }
+
+    /// Bytes copied for one reason.
+    pub fn of_reason(&self, reason: CopyReason) -> u64 {
+        self.iter().filter(|c| c.reason == reason).map(|c| c.bytes).sum()
+    }
+}
+
+/// The report in the making, and the cap on it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CopyBudget {
+    pub(crate) allowed: Option<u64>,
+    report: CopyReport,
+}
+
+impl CopyBudget {
+    pub(crate) fn report(&self) -> &CopyReport {
+        &self.report
+    }
+
+    /// Forgets what was counted; the cap stays.
+    pub(crate) fn reset(&mut self) {
+        self.report.copies.clear();
+        self.report.total = 0;
+    }
+
+    /// Counts a copy *before* it is made, or refuses it.
+    pub(crate) fn claim(
+        &mut self,
+        column: usize,
+        name: &str,
+        reason: CopyReason,
+        bytes: usize,
+    ) -> Result<()> {
+        let bytes = bytes as u64;
+        if bytes == 0 {
+            return Ok(());
+        }
+        let total = self.report.total.saturating_add(bytes);
+        if let Some(allowed) = self.allowed
+            && total > allowed
+        {
+            return Err(
+                ErrorKind::CopyLimit { column: name.to_owned(), reason, requested: total, allowed }.into()
+            );
+        }
+        self.report.total = total;
+        let entry = self.report.copies.iter_mut().find(|c| c.column == column && c.reason == reason);
+        match entry {
+            Some(entry) => entry.bytes = entry.bytes.saturating_add(bytes),
+            None => self.report.copies.push(Copied { column, reason, bytes }),
+        }
+        Ok(())
+    }
+}

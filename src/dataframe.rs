@@ -1,0 +1,389 @@
+//! A dataframe: a schema and batches of columns.
+
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_buffer::Buffer;
+use arrow_schema::{DataType, Field, Fields, Metadata, Schema, SchemaRef};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::wire::opaque;
+
+/// A schema and any number of batches of its columns.
+///
+/// Cloning is cheap: columns are shared. A dataframe of one [`RecordBatch`] is
+/// `DataFrame::from(batch)`.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+/// use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+/// use arrow_frames::DataFrame;
+///
+/// let a: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+/// let df = DataFrame::from(RecordBatch::try_from_iter([("a", a)])?);
+/// assert_eq!((df.num_rows(), df.num_columns()), (3, 1));
+/// assert_eq!(df.batches()[0].column(0).unwrap().len(), 3);
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct DataFrame {
+    schema: SchemaRef,
+    batches: Vec<Batch>,
+    metadata: Metadata,
+}
+
+/// Some rows of a dataframe: one column per field of its schema, all of one length.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    columns: Vec<Column>,
+    rows: usize,
+    metadata: Metadata,
+}
+
+/// One column of a batch.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Column {
+    /// An Arrow array.
+    Native(ArrayRef),
+    /// A pickle: carried, stored and sent on; its values are not readable here.
+    Opaque(OpaqueColumn),
+}
+
+/// A column that travels as a pickle (protocol 5) and its out-of-band buffers.
+///
+/// Its bytes pass through this crate untouched; nothing is executed.
+#[derive(Debug, Clone)]
+pub struct OpaqueColumn {
+    type_name: String,
+    rows: usize,
+    buffers: Vec<Buffer>,
+}
+
+impl DataFrame {
+    /// A dataframe of batches that all have this schema's columns.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::SchemaMismatch`] if a batch has another number of columns, a column
+    /// of another type, or columns of different lengths.
+    pub fn try_new(schema: SchemaRef, batches: Vec<Batch>) -> Result<Self> {
+        for (index, batch) in batches.iter().enumerate() {
+            check_batch(index, &schema, batch)?;
+        }
+        Ok(Self::new_unchecked(schema, batches))
+    }
+
+    /// A dataframe of record batches that all have this schema.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::SchemaMismatch`] names the first column that differs. The flag that a
+    /// dictionary is ordered counts, although `Field ==` ignores it.
+    pub fn try_from_batches(schema: SchemaRef, batches: Vec<RecordBatch>) -> Result<Self> {
+        for (index, batch) in batches.iter().enumerate() {
+            check_same_schema(index, &schema, batch.schema_ref())?;
+        }
+        Ok(Self::new_unchecked(schema, batches.into_iter().map(Batch::from).collect()))
+    }
+
+    /// For callers that have checked every batch.
+    pub(crate) fn new_unchecked(schema: SchemaRef, batches: Vec<Batch>) -> Self {
+        DataFrame { schema, batches, metadata: Metadata::new() }
+    }
+
+    /// Attaches metadata of the Schema *message* (not of the schema).
+    pub fn with_message_metadata(mut self, metadata: impl Into<Metadata>) -> Self {
+        self.metadata = metadata.into();
+        self
+    }
+
+    /// The metadata of the Schema message; most writers leave it empty.
+    pub fn message_metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The batches, in order.
+    pub fn batches(&self) -> &[Batch] {
+        &self.batches
+    }
+
+    /// The number of columns.
+    pub fn num_columns(&self) -> usize {
+        self.schema.fields().len()
+    }
+
+    /// The number of rows of all batches.
+    pub fn num_rows(&self) -> usize {
+        self.batches.iter().map(Batch::num_rows).fold(0, usize::saturating_add)
+    }
+
+    /// The column of that index, a piece per batch.
+    pub fn column(&self, index: usize) -> Option<impl Iterator<Item = &Column>> {
+        (index < self.num_columns())
+            .then(|| self.batches.iter().filter_map(move |batch| batch.columns.get(index)))
+    }
+
+    /// The first column of that name, a piece per batch.
+    pub fn column_by_name(&self, name: &str) -> Option<impl Iterator<Item = &Column>> {
+        self.column(self.schema.fields().iter().position(|f| f.name() == name)?)
+    }
+
+    /// The dataframe of these columns only, in this order.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::ColumnMissing`].
+    pub fn project(&self, columns: &[usize]) -> Result<DataFrame> {
+        let pick = |batch: &Batch| -> Option<Batch> {
+            let columns = columns.iter().map(|&i| batch.columns.get(i).cloned());
+            Some(Batch { columns: columns.collect::<Option<_>>()?, ..batch.clone() })
+        };
+        let schema = project_schema(&self.schema, columns)?;
+        let batches = self.batches.iter().filter_map(pick).collect();
+        Ok(DataFrame { schema, batches, metadata: self.metadata.clone() })
+    }
+
+    /// One record batch per batch, sharing its columns.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Opaque`] if a column is opaque; [`ErrorKind::Arrow`] if a column that
+    /// the schema calls non-nullable has nulls.
+    pub fn into_record_batches(self) -> Result<Vec<RecordBatch>> {
+        let schema = self.schema;
+        self.batches.into_iter().map(|batch| batch.into_record_batch(schema.clone())).collect()
+    }
+
+    /// All rows as one record batch: shared if there is one batch, **copied** into new
+    /// arrays if there are several.
+    ///
+    /// # Errors
+    ///
+    /// As [`into_record_batches`](Self::into_record_batches).
+    pub fn into_record_batch(self) -> Result<RecordBatch> {
+        let schema = self.schema.clone();
+        let mut batches = self.into_record_batches()?;
+        match batches.len() {
+            0 => Ok(RecordBatch::new_empty(schema)),
+            1 => Ok(batches.remove(0)),
+            _ => arrow_select::concat::concat_batches(&schema, &batches)
+                .map_err(|source| ErrorKind::Arrow { column: String::new(), source }.into()),
+        }
+    }
+}
+
+impl Batch {
+    /// A batch of columns that have this many rows each.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::SchemaMismatch`] names the index of a column of another length.
+    pub fn try_new(columns: Vec<Column>, rows: usize) -> Result<Self> {
+        match columns.iter().position(|column| column.len() != rows) {
+            None => Ok(Self::new_unchecked(columns, rows, Metadata::new())),
+            Some(index) => Err(ErrorKind::SchemaMismatch {
+                batch: 0,
+                column: index.to_string(),
+                expected: None,
+                found: None,
+            }
+            .into()),
+        }
+    }
+
+    /// For callers that have checked every length.
+    pub(crate) fn new_unchecked(columns: Vec<Column>, rows: usize, metadata: Metadata) -> Self {
+        Batch { columns, rows, metadata }
+    }
+
+    /// Attaches metadata of the batch's message, which the round trip keeps.
+    pub fn with_metadata(mut self, metadata: impl Into<Metadata>) -> Self {
+        self.metadata = metadata.into();
+        self
+    }
+
+    /// The metadata of the batch's message (`Message.custom_metadata`).
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// The columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The column of that index.
+    pub fn column(&self, index: usize) -> Option<&Column> {
+        self.columns.get(index)
+    }
+
+    /// The number of rows; also known when there are no columns.
+    pub fn num_rows(&self) -> usize {
+        self.rows
+    }
+
+    fn into_record_batch(self, schema: SchemaRef) -> Result<RecordBatch> {
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        let native = |(index, column): (usize, Column)| match column {
+            Column::Native(array) => Ok(array),
+            Column::Opaque(opaque) => Err(Error::from(ErrorKind::Opaque {
+                column: schema.fields().get(index).map(|f| f.name().clone()).unwrap_or_default(),
+                type_name: opaque.type_name,
+            })),
+        };
+        let columns = self.columns.into_iter().enumerate().map(native).collect::<Result<_>>()?;
+        RecordBatch::try_new_with_options(schema, columns, &options)
+            .map_err(|source| ErrorKind::Arrow { column: String::new(), source }.into())
+    }
+}
+
+impl Column {
+    /// The number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Column::Native(array) => array.len(),
+            Column::Opaque(opaque) => opaque.rows,
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The Arrow array, unless the column is opaque.
+    pub fn as_native(&self) -> Option<&ArrayRef> {
+        match self {
+            Column::Native(array) => Some(array),
+            Column::Opaque(_) => None,
+        }
+    }
+}
+
+impl OpaqueColumn {
+    /// An opaque column of `rows` rows: `buffers` are the pickle, then its out-of-band
+    /// buffers in `NEXT_BUFFER` order. `type_name` is the sender's name of its dtype.
+    pub fn new(type_name: impl Into<String>, rows: usize, buffers: Vec<Buffer>) -> Self {
+        OpaqueColumn { type_name: type_name.into(), rows, buffers }
+    }
+
+    /// The sender's name of the type: `category`, `object`, …
+    pub fn type_name(&self) -> &str {
+        &self.type_name
+    }
+
+    /// The number of rows.
+    pub fn num_rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The pickle, then its out-of-band buffers.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+}
+
+impl From<RecordBatch> for Batch {
+    fn from(batch: RecordBatch) -> Self {
+        let rows = batch.num_rows();
+        let (_, columns, _) = batch.into_parts();
+        Batch::new_unchecked(columns.into_iter().map(Column::Native).collect(), rows, Metadata::new())
+    }
+}
+
+impl From<RecordBatch> for DataFrame {
+    fn from(batch: RecordBatch) -> Self {
+        DataFrame::new_unchecked(batch.schema(), vec![batch.into()])
+    }
+}
+
+impl From<ArrayRef> for Column {
+    fn from(array: ArrayRef) -> Self {
+        Column::Native(array)
+    }
+}
+
+/// Refuses a schema that is not the dataframe's, naming the first column that differs.
+pub(crate) fn check_same_schema(index: usize, expected: &SchemaRef, found: &SchemaRef) -> Result<()> {
+    if std::sync::Arc::ptr_eq(expected, found) {
+        return Ok(());
+    }
+    let (a, b) = (expected.fields(), found.fields());
+    let (left, right) = if a.len() == b.len() {
+        match a.iter().zip(b).find(|(a, b)| a != b || !same_order_flags(a, b)) {
+            Some((a, b)) => (Some(a), Some(b)),
+            None if expected.metadata() == found.metadata() => return Ok(()),
+            None => (a.first(), b.first()),
+        }
+    } else {
+        let shared = a.len().min(b.len());
+        (a.get(shared), b.get(shared))
+    };
+    let name = left.or(right).map(|f| f.name().clone()).unwrap_or_default();
+    Err(mismatch(index, name, left.map(|f| f.data_type()), right.map(|f| f.data_type())))
+}
+
+/// The schema of some of its columns, metadata kept.
+pub(crate) fn project_schema(schema: &Schema, columns: &[usize]) -> Result<SchemaRef> {
+    let fields = schema.fields();
+    let pick = |&i: &usize| match fields.get(i) {
+        Some(field) => Ok(field.clone()),
+        None => Err(Error::from(ErrorKind::ColumnMissing { column: i.to_string() })),
+    };
+    let fields = columns.iter().map(pick).collect::<Result<Fields>>()?;
+    Ok(Schema::new_with_metadata(fields, schema.metadata().clone()).into())
+}
+
+fn check_batch(index: usize, schema: &SchemaRef, batch: &Batch) -> Result<()> {
+    let fields = schema.fields();
+    if fields.len() != batch.columns.len() {
+        let name = fields.get(batch.columns.len()).map(|f| f.name().clone()).unwrap_or_default();
+        return Err(mismatch(index, name, None, None));
+    }
+    for (field, column) in fields.iter().zip(&batch.columns) {
+        let right_type = match column {
+            Column::Native(array) => array.data_type() == field.data_type(),
+            Column::Opaque(_) => opaque::is_marked(field),
+        };
+        if !right_type || column.len() != batch.rows {
+            let found = column.as_native().map(|array| array.data_type());
+            return Err(mismatch(index, field.name().clone(), Some(field.data_type()), found));
+        }
+    }
+    Ok(())
+}
+
+fn mismatch(batch: usize, column: String, expected: Option<&DataType>, found: Option<&DataType>) -> Error {
+    let (expected, found) = (expected.cloned(), found.cloned());
+    ErrorKind::SchemaMismatch { batch, column, expected, found }.into()
+}
+
+/// Whether every dictionary in two equal fields has the same ordered flag.
+fn same_order_flags(a: &Field, b: &Field) -> bool {
+    if a.dict_is_ordered() != b.dict_is_ordered() {
+        return false;
+    }
+    same_child_flags(a.data_type(), b.data_type())
+}
+
+fn same_child_flags(a: &DataType, b: &DataType) -> bool {
+    use DataType::*;
+    match (a, b) {
+        (List(a), List(b))
+        | (LargeList(a), LargeList(b))
+        | (ListView(a), ListView(b))
+        | (LargeListView(a), LargeListView(b))
+        | (FixedSizeList(a, _), FixedSizeList(b, _))
+        | (Map(a, _), Map(b, _)) => same_order_flags(a, b),
+        (Struct(a), Struct(b)) => a.iter().zip(b).all(|(a, b)| same_order_flags(a, b)),
+        (Union(a, _), Union(b, _)) => a.iter().zip(b.iter()).all(|((_, a), (_, b))| same_order_flags(a, b)),
+        (RunEndEncoded(_, a), RunEndEncoded(_, b)) => same_order_flags(a, b),
+        (Dictionary(_, a), Dictionary(_, b)) => same_child_flags(a, b),
+        _ => true,
+    }
+}

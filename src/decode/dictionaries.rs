@@ -1,0 +1,79 @@
+//! The dictionaries that have come, by id.
+
+use std::collections::HashMap;
+
+use arrow_array::ArrayRef;
+
+use crate::copies::{CopyBudget, CopyReason};
+use crate::error::{ErrorKind, Result};
+use crate::wire::schema::{DictionaryField, WireSchema};
+
+/// The current values of each dictionary. An array that was decoded keeps the values it
+/// was decoded with, whatever comes later.
+#[derive(Debug)]
+pub(super) struct Dictionaries {
+    /// By id, the first field that uses it.
+    fields: HashMap<i64, usize>,
+    values: HashMap<i64, ArrayRef>,
+}
+
+impl Dictionaries {
+    /// No values yet. Fields that share an id must agree on what its values are.
+    pub(super) fn new(wire: &WireSchema) -> Result<Self> {
+        let mut fields = HashMap::new();
+        for (index, field) in wire.dictionaries.iter().enumerate() {
+            let first = *fields.entry(field.id).or_insert(index);
+            if !is_same(wire, first, index) {
+                return Err(ErrorKind::DictionaryId { id: field.id }.into());
+            }
+        }
+        Ok(Dictionaries { fields, values: HashMap::new() })
+    }
+
+    /// The place in the schema's walk, and the field, of a dictionary.
+    pub(super) fn field<'w>(&self, wire: &'w WireSchema, id: i64) -> Option<(usize, &'w DictionaryField)> {
+        let index = *self.fields.get(&id)?;
+        Some((index, wire.dictionaries.get(index)?))
+    }
+
+    /// The values that have come for this id.
+    pub(super) fn get(&self, id: i64) -> Option<&ArrayRef> {
+        self.values.get(&id)
+    }
+
+    /// Takes new values: in place of the old ones, or behind them.
+    pub(super) fn insert(
+        &mut self,
+        id: i64,
+        values: ArrayRef,
+        is_delta: bool,
+        copies: &mut CopyBudget,
+        column: usize,
+        name: &str,
+    ) -> Result<()> {
+        let values = match self.values.get(&id).filter(|_| is_delta) {
+            None => values,
+            Some(before) => {
+                let arrow = |source| ErrorKind::Arrow { column: name.to_owned(), source };
+                let size = |array: &ArrayRef| array.to_data().get_slice_memory_size().map_err(arrow);
+                let bytes = size(before)?.saturating_add(size(&values)?);
+                copies.claim(column, name, CopyReason::Dictionary, bytes)?;
+                arrow_select::concat::concat(&[before.as_ref(), values.as_ref()]).map_err(arrow)?
+            }
+        };
+        self.values.insert(id, values);
+        Ok(())
+    }
+}
+
+/// Whether two fields' dictionaries have values of the same type, with the same
+/// dictionaries inside.
+fn is_same(wire: &WireSchema, a: usize, b: usize) -> bool {
+    let (Some(first), Some(second)) = (wire.dictionaries.get(a), wire.dictionaries.get(b)) else {
+        return false;
+    };
+    let ids = |start: usize, field: &DictionaryField| -> Vec<i64> {
+        wire.dictionaries.iter().skip(start).take(field.nested.saturating_add(1)).map(|d| d.id).collect()
+    };
+    a == b || (first.value_type == second.value_type && ids(a, first) == ids(b, second))
+}

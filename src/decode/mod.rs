@@ -1,0 +1,352 @@
+//! Frames → DataFrame.
+//!
+//! [`Decoder`] reads the header message by message. A [`reader`] takes the nodes, buffers
+//! and frames of one message in order, [`arrays`] builds an array of each type from them,
+//! [`validate`] looks at the bytes that Arrow takes on trust, and [`trusted`] holds the only
+//! unsafe code: the constructors that skip a check which was made, or which the caller
+//! promised to be unnecessary.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss
+)]
+
+mod arrays;
+mod dictionaries;
+mod reader;
+mod trusted;
+mod validate;
+
+use arrow_buffer::Buffer;
+use arrow_schema::{Metadata, SchemaRef};
+
+use crate::copies::{CopyBudget, CopyReport};
+use crate::dataframe::{Batch, Column, DataFrame, OpaqueColumn, project_schema};
+use crate::error::{ErrorKind, Part, Result};
+use crate::frames::Frames;
+use crate::limits::Limits;
+use crate::wire::batch::BatchMeta;
+use crate::wire::envelope::{self, Next};
+use crate::wire::message::{Header, Message};
+use crate::wire::opaque;
+use crate::wire::schema::WireSchema;
+use dictionaries::Dictionaries;
+use reader::{Incoming, Reader};
+use trusted::Trust;
+
+pub(crate) use reader::aligned_copy;
+
+/// Rebuilds a dataframe from a header and its frames, without copying a column: each
+/// array's buffers are the frames.
+///
+/// Everything is validated; for options, and for streams that come in pieces, see [`Decoder`].
+///
+/// # Errors
+///
+/// Any [`ErrorKind`] whose [`fault`](crate::Error::fault) is the input, and
+/// [`ErrorKind::Truncated`] if the header has no end-of-stream marker.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+/// use arrow::array::{ArrayRef, RecordBatch, StringArray};
+/// use arrow_frames::{DataFrame, Frames, Target, from_buffers, to_buffers};
+///
+/// let city: ArrayRef = Arc::new(StringArray::from(vec![Some("Oslo"), None]));
+/// let batch = RecordBatch::try_from_iter([("city", city)])?;
+/// let (header, buffers) = to_buffers(&DataFrame::from(batch.clone()), Target::Arrow)?.into_parts();
+///
+/// // … the header and the buffers travel …
+///
+/// let df = from_buffers(Frames::new(header, buffers))?;
+/// assert_eq!(df.into_record_batch()?, batch);
+/// # Ok(()) }
+/// ```
+pub fn from_buffers(frames: Frames) -> Result<DataFrame> {
+    let length = frames.header().len() as u64;
+    let mut decoder = Decoder::new();
+    let df = decoder.decode(frames)?;
+    if !decoder.is_finished() {
+        return Err(
+            ErrorKind::Truncated { part: Part::End, position: length, needed: 8, available: 0 }.into()
+        );
+    }
+    Ok(df)
+}
+
+/// Decodes frames, with options; knows the schema and the dictionaries of the stream.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use std::sync::Arc;
+/// # use arrow::array::{ArrayRef, Int8Array, RecordBatch};
+/// # use arrow_frames::{DataFrame, Target, to_buffers};
+/// use arrow_frames::Decoder;
+/// # let column = |n: i8| -> ArrayRef { Arc::new(Int8Array::from(vec![n])) };
+/// # let batch = RecordBatch::try_from_iter([("a", column(1)), ("b", column(2))])?;
+/// # let frames = to_buffers(&DataFrame::from(batch), Target::Arrow)?;
+///
+/// // Only the second column, and nothing that would have to be copied.
+/// let mut decoder = Decoder::new().with_projection([1]).with_max_copied_bytes(0);
+/// let df = decoder.decode(frames)?;
+/// assert_eq!(df.schema().field(0).name(), "b");
+/// assert_eq!(decoder.copies().total(), 0);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Decoder {
+    limits: Limits,
+    projection: Option<Vec<usize>>,
+    copies: CopyBudget,
+    trust: Trust,
+    stream: Option<Stream>,
+    finished: bool,
+}
+
+/// What is known of the stream being read.
+#[derive(Debug)]
+struct Stream {
+    wire: WireSchema,
+    /// The schema of the projected columns.
+    schema: SchemaRef,
+    /// For each column of the projection, its place in the stream.
+    projection: Option<Vec<usize>>,
+    /// Whether each column of the stream is wanted.
+    wanted: Vec<bool>,
+    dictionaries: Dictionaries,
+    metadata: Metadata,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder {
+    /// A decoder that validates everything, within the default [`Limits`].
+    pub fn new() -> Self {
+        Decoder {
+            limits: Limits::default(),
+            projection: None,
+            copies: CopyBudget::default(),
+            trust: Trust::validate(),
+            stream: None,
+            finished: false,
+        }
+    }
+
+    /// What the input may claim.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Decodes only these columns, in this order; the frames of the others are not read.
+    pub fn with_projection(mut self, columns: impl IntoIterator<Item = usize>) -> Self {
+        self.projection = Some(columns.into_iter().collect());
+        self
+    }
+
+    /// Refuses to copy more than this many bytes of column data in one call; 0 is strict
+    /// zero copy. Without this, any copy that is needed is made and counted.
+    pub fn with_max_copied_bytes(mut self, bytes: u64) -> Self {
+        self.copies.allowed = Some(bytes);
+        self
+    }
+
+    /// Does not look at the bytes of columns: only structure, sizes and bounds are checked.
+    ///
+    /// # Safety
+    ///
+    /// What is decoded must be valid Arrow data in every buffer: ascending offsets inside
+    /// their values, UTF-8 text, keys, views, type ids and run ends that exist, true null
+    /// counts. Frames that this process encoded from valid arrays and that nobody changed
+    /// are. Anything else is undefined behaviour when the arrays are used.
+    #[allow(unsafe_code)] // An unsafe *promise* of the caller's; nothing unsafe happens here.
+    pub unsafe fn with_trusted_data(mut self) -> Self {
+        // SAFETY: the caller makes the promise that `Trust` stands for.
+        self.trust = unsafe { Trust::trusted() };
+        self
+    }
+
+    /// What the last call copied.
+    pub fn copies(&self) -> &CopyReport {
+        self.copies.report()
+    }
+
+    /// Whether the last call came to the end-of-stream marker. If it did not, the stream
+    /// goes on, or was cut between two messages.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// The schema of what is decoded, once it is known: the stream's, projected.
+    pub fn schema(&self) -> Option<&SchemaRef> {
+        self.stream.as_ref().map(|stream| &stream.schema)
+    }
+
+    /// Decodes frames whose header holds any number of messages.
+    ///
+    /// A Schema message starts a new stream. Without one, the batches continue the stream
+    /// of the call before, with its schema and dictionaries.
+    ///
+    /// # Errors
+    ///
+    /// See [`from_buffers`]; [`ErrorKind::SchemaMissing`] if no stream was started. After an
+    /// error the decoder starts anew.
+    pub fn decode(&mut self, frames: Frames) -> Result<DataFrame> {
+        self.copies.reset();
+        self.finished = false;
+        let (header, buffers) = frames.into_parts();
+        let stream = self.stream.take();
+        let (stream, df) = self.decode_messages(stream, &header, buffers)?;
+        self.stream = Some(stream);
+        Ok(df)
+    }
+
+    fn decode_messages(
+        &mut self,
+        mut stream: Option<Stream>,
+        header: &Buffer,
+        buffers: Vec<Buffer>,
+    ) -> Result<(Stream, DataFrame)> {
+        let limits = &self.limits;
+        let mut work = Work {
+            limits,
+            trust: self.trust,
+            copies: &mut self.copies,
+            incoming: Incoming::new(header, buffers, limits),
+        };
+        let mut batches = Vec::new();
+        let mut position = 0;
+        let mut is_first = true;
+        loop {
+            let envelope = match envelope::next(header, position, limits)? {
+                Next::Message(envelope) => envelope,
+                Next::End { .. } => {
+                    self.finished = true;
+                    break;
+                }
+                Next::Nothing => break,
+            };
+            let start = envelope.start as u64;
+            position = envelope.metadata.end;
+            let flatbuffer = header.get(envelope.metadata).unwrap_or_default();
+            let message = Message::parse(flatbuffer, start, limits)?;
+            if let Header::Schema(schema) = message.header {
+                if !is_first {
+                    return Err(ErrorKind::SchemaRepeated { position: start }.into());
+                }
+                let wire = WireSchema::read(schema, limits)?;
+                stream = Some(Stream::new(wire, self.projection.clone(), message.metadata())?);
+            } else if let Some(meta) = BatchMeta::of(&message)? {
+                let stream = stream.as_mut().ok_or(ErrorKind::SchemaMissing { position: start })?;
+                if let Header::Dictionary { id, is_delta, .. } = message.header {
+                    stream.dictionary(&meta, id, is_delta, &mut work)?;
+                } else {
+                    let columns = stream.batch(&meta, &mut work)?;
+                    batches.push(Batch::new_unchecked(columns, meta.rows, message.metadata()));
+                }
+            }
+            is_first = false;
+        }
+        work.incoming.finish()?;
+        let stream = stream.ok_or(ErrorKind::SchemaMissing { position: 0 })?;
+        let df = DataFrame::new_unchecked(stream.schema.clone(), batches)
+            .with_message_metadata(stream.metadata.clone());
+        Ok((stream, df))
+    }
+}
+
+/// What one call works with.
+struct Work<'d> {
+    limits: &'d Limits,
+    trust: Trust,
+    copies: &'d mut CopyBudget,
+    incoming: Incoming<'d>,
+}
+
+impl Stream {
+    /// Takes the values of a dictionary.
+    fn dictionary(
+        &mut self,
+        meta: &BatchMeta<'_>,
+        id: i64,
+        is_delta: bool,
+        work: &mut Work<'_>,
+    ) -> Result<()> {
+        let (index, field) = self.dictionaries.field(&self.wire, id).ok_or(ErrorKind::DictionaryId { id })?;
+        let is_wanted = self
+            .wire
+            .dictionaries
+            .iter()
+            .any(|dictionary| dictionary.id == id && self.wanted.get(dictionary.column) == Some(&true));
+        let mut reader = Reader::new(meta, &self.wire, &self.dictionaries, work);
+        reader.start_dictionary(field.column, index);
+        if !is_wanted {
+            reader.skip(&field.value_type)?;
+            return reader.finish();
+        }
+        let values = reader.column(&field.value_type)?;
+        reader.finish()?;
+        let name = self.wire.column_name(field.column);
+        self.dictionaries.insert(id, values, is_delta, work.copies, field.column, name)
+    }
+
+    /// The wanted columns of a batch.
+    fn batch(&self, meta: &BatchMeta<'_>, work: &mut Work<'_>) -> Result<Vec<Column>> {
+        let mut reader = Reader::new(meta, &self.wire, &self.dictionaries, work);
+        let fields = self.wire.schema.fields();
+        if fields.is_empty() {
+            reader.check_free_rows(meta.rows)?;
+        }
+        let mut columns: Vec<Option<Column>> = Vec::with_capacity(fields.len());
+        let mut has_opaque = false;
+        for (index, (field, wanted)) in fields.iter().zip(&self.wanted).enumerate() {
+            reader.start_column(index);
+            if *wanted {
+                has_opaque |= opaque::is_marked(field);
+                columns.push(Some(Column::Native(reader.column(field.data_type())?)));
+            } else {
+                reader.skip(field.data_type())?;
+                columns.push(None);
+            }
+        }
+        let mut payload = reader.payload(has_opaque)?;
+        reader.finish()?;
+        if has_opaque {
+            for (index, field) in fields.iter().enumerate().filter(|(_, f)| opaque::is_marked(f)) {
+                let Some(slot @ Some(_)) = columns.get_mut(index) else { continue };
+                let Some(buffers) = payload.remove(&index) else {
+                    return Err(ErrorKind::PayloadLost { column: field.name().clone() }.into());
+                };
+                let opaque = OpaqueColumn::new(opaque::type_name(field), meta.rows, buffers);
+                *slot = Some(Column::Opaque(opaque));
+            }
+        }
+        match &self.projection {
+            None => Ok(columns.into_iter().flatten().collect()),
+            Some(projection) => {
+                let pick = |&index: &usize| columns.get(index).cloned().flatten();
+                Ok(projection.iter().filter_map(pick).collect())
+            }
+        }
+    }
+    fn new(wire: WireSchema, projection: Option<Vec<usize>>, metadata: Metadata) -> Result<Self> {
+        let (schema, wanted) = match &projection {
+            None => (wire.schema.clone(), vec![true; wire.schema.fields().len()]),
+            Some(columns) => {
+                let schema = project_schema(&wire.schema, columns)?;
+                let all = 0..wire.schema.fields().len();
+                (schema, all.map(|index| columns.contains(&index)).collect())
+            }
+        };
+        let dictionaries = Dictionaries::new(&wire)?;
+        Ok(Stream { wire, schema, projection, wanted, dictionaries, metadata })
+    }
+}

@@ -1,0 +1,351 @@
+//! Takes the nodes, buffers and frames of one message, in order and only as far as they go.
+
+use std::collections::HashMap;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
+
+use super::Work;
+use super::dictionaries::Dictionaries;
+use super::trusted::Trust;
+use crate::compression;
+use crate::copies::{CopyBudget, CopyReason};
+use crate::error::{Error, ErrorKind, Part, Result};
+use crate::limits::Limits;
+use crate::wire::batch::{BatchMeta, Span};
+use crate::wire::envelope::{self, Next};
+use crate::wire::message::Message;
+use crate::wire::schema::WireSchema;
+
+/// The frames that were handed in, in order.
+pub(super) struct Incoming<'h> {
+    header: &'h Buffer,
+    limits: &'h Limits,
+    frames: std::vec::IntoIter<Buffer>,
+    count: usize,
+}
+
+impl<'h> Incoming<'h> {
+    pub(super) fn new(header: &'h Buffer, frames: Vec<Buffer>, limits: &'h Limits) -> Self {
+        Incoming { header, limits, count: frames.len(), frames: frames.into_iter() }
+    }
+
+    /// The next frame, which must have this length.
+    #[inline]
+    fn next(&mut self, expected: u64) -> Result<Buffer> {
+        let frame = self.frames.next().ok_or_else(|| self.wrong_count())?;
+        let found = frame.len() as u64;
+        if found != expected {
+            let index = self.count.saturating_sub(self.frames.len()).saturating_sub(1);
+            return Err(ErrorKind::FrameLength { frame: index, expected, found }.into());
+        }
+        Ok(frame)
+    }
+
+    /// Checks that every frame was used.
+    pub(super) fn finish(&self) -> Result<()> {
+        if self.frames.len() == 0 { Ok(()) } else { Err(self.wrong_count()) }
+    }
+
+    /// Counts what the header names, now that it is known not to fit.
+    #[cold]
+    fn wrong_count(&self) -> Error {
+        let mut expected = 0usize;
+        let mut position = 0;
+        while let Ok(Next::Message(envelope)) = envelope::next(self.header, position, self.limits) {
+            position = envelope.metadata.end;
+            let flatbuffer = self.header.get(envelope.metadata).unwrap_or_default();
+            let Ok(message) = Message::parse(flatbuffer, 0, self.limits) else { break };
+            if let Ok(Some(frames)) = BatchMeta::of(&message).map(|meta| meta.map(|m| m.frames())) {
+                expected = expected.saturating_add(frames.map_or(0, |frames| frames.len()));
+            }
+        }
+        ErrorKind::FrameCount { expected, found: self.count }.into()
+    }
+}
+
+/// Reads the arrays of one message. `super::arrays` has the part that knows types.
+pub(super) struct Reader<'r, 'd> {
+    pub(super) meta: &'r BatchMeta<'r>,
+    pub(super) wire: &'r WireSchema,
+    pub(super) dictionaries: &'r Dictionaries,
+    pub(super) limits: &'r Limits,
+    pub(super) trust: Trust,
+    /// The dictionary of the schema's walk that comes next.
+    pub(super) dictionary: usize,
+    copies: &'r mut CopyBudget,
+    incoming: &'r mut Incoming<'d>,
+    column: usize,
+    node: usize,
+    buffer: usize,
+    variadic: usize,
+    decompressed: u64,
+}
+
+/// The length and null count of an array.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node {
+    pub(super) rows: usize,
+    pub(super) nulls: usize,
+}
+
+impl<'r, 'd> Reader<'r, 'd> {
+    pub(super) fn new(
+        meta: &'r BatchMeta<'r>,
+        wire: &'r WireSchema,
+        dictionaries: &'r Dictionaries,
+        work: &'r mut Work<'d>,
+    ) -> Self {
+        let Work { limits, trust, copies, incoming } = work;
+        Reader {
+            meta,
+            wire,
+            dictionaries,
+            limits,
+            trust: *trust,
+            dictionary: 0,
+            copies,
+            incoming,
+            column: 0,
+            node: 0,
+            buffer: 0,
+            variadic: 0,
+            decompressed: 0,
+        }
+    }
+
+    /// What follows belongs to this top-level column.
+    pub(super) fn start_column(&mut self, column: usize) {
+        self.column = column;
+    }
+
+    /// What follows is the values of this dictionary, which belongs to this column.
+    pub(super) fn start_dictionary(&mut self, column: usize, index: usize) {
+        self.column = column;
+        self.dictionary = index.saturating_add(1);
+    }
+
+    /// The name of the current column.
+    pub(super) fn name(&self) -> &'r str {
+        self.wire.column_name(self.column)
+    }
+
+    /// A whole column, which must have the message's rows.
+    pub(super) fn column(&mut self, data_type: &arrow_schema::DataType) -> Result<ArrayRef> {
+        let array = self.array(data_type)?;
+        if array.len() != self.meta.rows {
+            return Err(self.count(Part::Rows, array.len()));
+        }
+        Ok(array)
+    }
+
+    /// The next node.
+    pub(super) fn node(&mut self) -> Result<Node> {
+        let found = self.meta.nodes.map(|nodes| nodes.len()).unwrap_or_default();
+        let Some(node) = self.meta.nodes.filter(|_| self.node < found).map(|n| n.get(self.node)) else {
+            return Err(self.count(Part::Nodes, found));
+        };
+        self.node = self.node.saturating_add(1);
+        let bad = |number| ErrorKind::BadNumber { part: Part::Nodes, position: self.meta.position, number };
+        let rows = usize::try_from(node.length()).map_err(|_| bad(node.length()))?;
+        let nulls = usize::try_from(node.null_count()).map_err(|_| bad(node.null_count()))?;
+        if nulls > rows {
+            return Err(bad(node.null_count()).into());
+        }
+        Ok(Node { rows, nulls })
+    }
+
+    /// The next declared buffer: a frame, or empty.
+    pub(super) fn buffer(&mut self) -> Result<Buffer> {
+        let span = self.next_span()?;
+        if span.length == 0 {
+            return Ok(Buffer::default());
+        }
+        let frame = self.incoming.next(span.length)?;
+        if self.meta.codec.is_some() { self.decompress(frame) } else { Ok(frame) }
+    }
+
+    /// Passes over the next declared buffer.
+    pub(super) fn skip_buffer(&mut self) -> Result<()> {
+        let span = self.next_span()?;
+        if span.length > 0 {
+            self.incoming.next(span.length)?;
+        }
+        Ok(())
+    }
+
+    /// The next buffer's first `count` elements.
+    pub(super) fn values<T: ArrowNativeType>(&mut self, count: usize, part: Part) -> Result<ScalarBuffer<T>> {
+        let buffer = self.buffer()?;
+        self.elements(buffer, count, part)
+    }
+
+    /// A buffer's first `count` elements: as it lies, or copied if its address does not
+    /// suit the type.
+    pub(super) fn elements<T: ArrowNativeType>(
+        &mut self,
+        buffer: Buffer,
+        count: usize,
+        part: Part,
+    ) -> Result<ScalarBuffer<T>> {
+        let needed = count.checked_mul(size_of::<T>());
+        let Some(needed) = needed.filter(|needed| *needed <= buffer.len()) else {
+            let needed = (count as u64).saturating_mul(size_of::<T>() as u64);
+            return Err(self.too_short(part, needed, buffer.len()));
+        };
+        // An empty buffer may have any address.
+        if needed == 0 {
+            return Ok(ScalarBuffer::default());
+        }
+        let buffer = if (buffer.as_ptr() as usize).is_multiple_of(align_of::<T>()) {
+            buffer
+        } else {
+            self.claim(CopyReason::Misaligned, needed)?;
+            aligned_copy(buffer.get(..needed).unwrap_or_default())?
+        };
+        Ok(ScalarBuffer::new(buffer, 0, count))
+    }
+
+    /// The next count of variadic buffers.
+    pub(super) fn variadic_count(&mut self) -> Result<usize> {
+        let found = self.meta.variadic.map(|counts| counts.len()).unwrap_or_default();
+        let counts = self.meta.variadic.filter(|_| self.variadic < found);
+        let Some(number) = counts.map(|counts| counts.get(self.variadic)) else {
+            return Err(self.count(Part::VariadicCounts, found));
+        };
+        self.variadic = self.variadic.saturating_add(1);
+        let left = self.buffers_len().saturating_sub(self.buffer);
+        usize::try_from(number).ok().filter(|count| *count <= left).ok_or_else(|| {
+            let position = self.meta.position;
+            ErrorKind::BadNumber { part: Part::VariadicCounts, position, number }.into()
+        })
+    }
+
+    /// The payload of the opaque columns, by column, if it is wanted and as it was written.
+    pub(super) fn payload(&mut self, wanted: bool) -> Result<HashMap<usize, Vec<Buffer>>> {
+        let mut payload = HashMap::new();
+        let Some(note) = &self.meta.note else { return Ok(payload) };
+        let declared: Vec<Span> = (0..self.buffers_len())
+            .filter_map(|index| self.meta.buffers.map(|buffers| (index, buffers.get(index))))
+            .map(|(index, entry)| self.meta.span(index, entry, ""))
+            .collect::<Result<_>>()?;
+        if !note.fits(self.meta.body_length, &declared) {
+            return Ok(payload);
+        }
+        for column in 0..self.wire.schema.fields().len() {
+            let Some(spans) = note.of_column(column) else { continue };
+            self.column = column;
+            let mut buffers = Vec::new();
+            for span in spans {
+                let frame =
+                    if span.length == 0 { Buffer::default() } else { self.incoming.next(span.length)? };
+                if self.meta.codec.is_some() && wanted && span.length > 0 {
+                    buffers.push(self.decompress(frame)?);
+                } else {
+                    buffers.push(frame);
+                }
+            }
+            payload.insert(column, buffers);
+        }
+        Ok(payload)
+    }
+
+    /// Checks that the message has nothing beyond what its schema needs.
+    pub(super) fn finish(&self) -> Result<()> {
+        let nodes = self.meta.nodes.map(|nodes| nodes.len()).unwrap_or_default();
+        let variadic = self.meta.variadic.map(|counts| counts.len()).unwrap_or_default();
+        let surplus = [
+            (Part::Nodes, nodes, self.node),
+            (Part::Buffers, self.buffers_len(), self.buffer),
+            (Part::VariadicCounts, variadic, self.variadic),
+        ];
+        match surplus.into_iter().find(|(_, found, used)| found > used) {
+            None => Ok(()),
+            Some((part, found, _)) => Err(ErrorKind::Count { column: String::new(), part, found }.into()),
+        }
+    }
+
+    /// Checks the rows of something whose rows take no bytes.
+    pub(super) fn check_free_rows(&self, rows: usize) -> Result<()> {
+        let (requested, allowed) = (rows as u64, self.limits.max_rows_without_bytes);
+        if requested > allowed {
+            return Err(ErrorKind::Limit { limit: "max_rows_without_bytes", requested, allowed }.into());
+        }
+        Ok(())
+    }
+
+    /// The error that a message has too few of something.
+    pub(super) fn count(&self, part: Part, found: usize) -> Error {
+        ErrorKind::Count { column: self.name().to_owned(), part, found }.into()
+    }
+
+    /// The error that a buffer is too short.
+    pub(super) fn too_short(&self, part: Part, needed: u64, found: usize) -> Error {
+        ErrorKind::BufferLength { column: self.name().to_owned(), part, needed, found: found as u64 }.into()
+    }
+
+    fn buffers_len(&self) -> usize {
+        self.meta.buffers.map(|buffers| buffers.len()).unwrap_or_default()
+    }
+
+    #[inline]
+    fn next_span(&mut self) -> Result<Span> {
+        let index = self.buffer;
+        let entry = self.meta.buffers.filter(|buffers| index < buffers.len()).map(|b| b.get(index));
+        let Some(entry) = entry else { return Err(self.count(Part::Buffers, self.buffers_len())) };
+        self.buffer = index.saturating_add(1);
+        self.meta.span(index, entry, self.name())
+    }
+
+    fn claim(&mut self, reason: CopyReason, bytes: usize) -> Result<()> {
+        self.copies.claim(self.column, self.wire.column_name(self.column), reason, bytes)
+    }
+
+    fn decompress(&mut self, frame: Buffer) -> Result<Buffer> {
+        let Some(codec) = self.meta.codec else { return Ok(frame) };
+        let wrong = |declared| ErrorKind::Compressed {
+            column: self.name().to_owned(),
+            buffer: self.buffer.saturating_sub(1),
+            declared,
+        };
+        let Some((prefix, data)) = frame.split_first_chunk::<{ compression::PREFIX }>() else {
+            return Err(wrong(0).into());
+        };
+        let declared = i64::from_le_bytes(*prefix);
+        if declared == -1 {
+            return Ok(frame.slice(compression::PREFIX));
+        }
+        let length = usize::try_from(declared).map_err(|_| wrong(declared))?;
+        if length == 0 {
+            return Ok(Buffer::default());
+        }
+        if !codec.is_enabled() {
+            return Err(ErrorKind::CodecDisabled { feature: codec.name() }.into());
+        }
+        let (requested, allowed) =
+            (self.decompressed.saturating_add(length as u64), self.limits.max_decompressed_bytes);
+        if requested > allowed {
+            return Err(ErrorKind::Limit { limit: "max_decompressed_bytes", requested, allowed }.into());
+        }
+        let error = wrong(declared);
+        self.claim(CopyReason::Decompressed, length)?;
+        self.decompressed = requested;
+        Ok(Buffer::from_vec(compression::decompress(codec, data, length).ok_or(error)?))
+    }
+}
+
+/// The bytes at an address that suits every Arrow type; an error if there is no memory.
+pub(crate) fn aligned_copy(bytes: &[u8]) -> Result<Buffer> {
+    const WIDTH: usize = size_of::<i128>();
+    let mut words: Vec<i128> = Vec::new();
+    let no_memory = |_| ErrorKind::Memory { bytes: bytes.len() as u64 };
+    words.try_reserve_exact(bytes.len().div_ceil(WIDTH)).map_err(no_memory)?;
+    let (chunks, rest) = bytes.as_chunks::<WIDTH>();
+    words.extend(chunks.iter().map(|chunk| i128::from_ne_bytes(*chunk)));
+    if !rest.is_empty() {
+        let mut last = [0; WIDTH];
+        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        words.push(i128::from_ne_bytes(last));
+    }
+    Ok(Buffer::from_vec(words).slice_with_length(0, bytes.len()))
+}

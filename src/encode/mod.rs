@@ -1,0 +1,420 @@
+//! DataFrame → Frames.
+//!
+//! [`Encoder`] walks the arrays once per batch ([`walk`]), collects their buffers as frames
+//! ([`body`]) and writes the metadata (`crate::wire`). What a slice has to copy is decided
+//! in [`slices`]; what a stream must say about dictionaries in [`dictionaries`].
+
+mod body;
+mod dictionaries;
+mod slices;
+mod walk;
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_buffer::Buffer;
+use arrow_schema::{Metadata, SchemaRef};
+use flatbuffers::FlatBufferBuilder;
+
+use crate::compression::Compression;
+use crate::copies::{CopyBudget, CopyReport};
+use crate::dataframe::{Column, DataFrame, OpaqueColumn, check_same_schema};
+use crate::error::{ErrorKind, Result};
+use crate::frames::Frames;
+use crate::wire::opaque::{self, MESSAGE_KEY};
+use crate::wire::schema::WireSchema;
+use crate::wire::write::{self, BatchParts, DictionaryParts};
+use body::Body;
+use dictionaries::Dictionaries;
+use walk::Walk;
+
+/// Who will rebuild the dataframe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Target {
+    /// Any reader of Arrow: every column travels as its own buffers.
+    Arrow,
+}
+
+/// Splits a dataframe into a header and frames, without copying a column.
+///
+/// For options and the report of what had to be copied, see [`Encoder`].
+///
+/// # Errors
+///
+/// [`ErrorKind::DictionaryOfDictionary`] for a type that Arrow IPC cannot say.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+/// use arrow::array::{ArrayRef, Float64Array, RecordBatch};
+/// use arrow_frames::{DataFrame, Target, from_buffers, to_buffers};
+///
+/// let price: ArrayRef = Arc::new(Float64Array::from(vec![1.5, 2.5]));
+/// let batch = RecordBatch::try_from_iter([("price", price)])?;
+///
+/// let frames = to_buffers(&DataFrame::from(batch.clone()), Target::Arrow)?;
+/// // The frame is the array's own buffer.
+/// assert_eq!(frames.buffers()[0].as_ptr(), batch.column(0).to_data().buffers()[0].as_ptr());
+///
+/// assert_eq!(from_buffers(frames)?.into_record_batch()?, batch);
+/// # Ok(()) }
+/// ```
+pub fn to_buffers(df: &DataFrame, target: Target) -> Result<Frames> {
+    Encoder::new(target).encode(df)
+}
+
+/// Encodes dataframes, with options; reusing one saves its small allocations.
+///
+/// [`encode`](Encoder::encode) makes self-contained frames. For many batches of one schema,
+/// [`start`](Encoder::start), [`encode_batch`](Encoder::encode_batch) and
+/// [`finish`](Encoder::finish) make one stream in pieces: each piece is the [`Frames`] of
+/// its messages, to be sent in order.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use std::sync::Arc;
+/// use arrow::array::{ArrayRef, Int32Array, RecordBatch};
+/// use arrow_frames::{Decoder, Encoder, Target};
+///
+/// let column = |values: Vec<i32>| -> ArrayRef { Arc::new(Int32Array::from(values)) };
+/// let first = RecordBatch::try_from_iter([("a", column(vec![1, 2]))])?;
+/// let second = RecordBatch::try_from_iter([("a", column(vec![3]))])?;
+///
+/// let mut encoder = Encoder::new(Target::Arrow).with_max_copied_bytes(0);
+/// let mut decoder = Decoder::new();
+/// decoder.decode(encoder.start(&first.schema())?)?;
+/// for batch in [&first, &second] {
+///     let df = decoder.decode(encoder.encode_batch(batch)?)?;
+///     assert_eq!(&df.into_record_batch()?, batch);
+/// }
+/// # Ok(()) }
+/// ```
+pub struct Encoder {
+    compression: Option<Compression>,
+    trim: bool,
+    deltas: bool,
+    copies: CopyBudget,
+    builder: FlatBufferBuilder<'static>,
+    stream: Option<Stream>,
+    spare: Vec<Body>,
+    frames_hint: usize,
+}
+
+/// What is known of the stream being written.
+#[derive(Debug)]
+struct Stream {
+    schema: WireSchema,
+    dictionaries: Dictionaries,
+}
+
+impl Encoder {
+    /// An encoder for that receiver: no compression, any number of copied bytes, whole
+    /// dictionaries, changed dictionaries replaced.
+    pub fn new(target: Target) -> Self {
+        let Target::Arrow = target;
+        Encoder {
+            compression: None,
+            trim: false,
+            deltas: false,
+            copies: CopyBudget::default(),
+            builder: FlatBufferBuilder::new(),
+            stream: None,
+            spare: Vec::new(),
+            frames_hint: 0,
+        }
+    }
+
+    /// Compresses every buffer by itself, as Arrow IPC does. Each is then a counted copy.
+    pub fn with_compression(mut self, compression: Compression) -> Self {
+        self.compression = Some(compression);
+        self
+    }
+
+    /// Refuses to copy more than this many bytes of column data in one call; 0 is strict
+    /// zero copy. Without this, any copy that is needed is made and counted.
+    pub fn with_max_copied_bytes(mut self, bytes: u64) -> Self {
+        self.copies.allowed = Some(bytes);
+        self
+    }
+
+    /// Sends only the dictionary values that a slice uses, where that is cheaper.
+    ///
+    /// Off by default, since unused values (categories) are data. It never applies to
+    /// ordered dictionaries, nor in a stream of several batches.
+    pub fn with_trimmed_dictionaries(mut self, trim: bool) -> Self {
+        self.trim = trim;
+        self
+    }
+
+    /// Sends only the new values of a dictionary that has grown since the last batch.
+    ///
+    /// Off by default: polars and nanoarrow read replaced dictionaries, not deltas.
+    pub fn with_dictionary_deltas(mut self, deltas: bool) -> Self {
+        self.deltas = deltas;
+        self
+    }
+
+    /// What the last call copied.
+    pub fn copies(&self) -> &CopyReport {
+        self.copies.report()
+    }
+
+    /// Encodes a whole dataframe: schema, dictionaries, batches and the end marker.
+    ///
+    /// Columns whose dictionary is the same array in every batch share one dictionary.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::CopyLimit`], [`ErrorKind::DictionaryOfDictionary`],
+    /// [`ErrorKind::CodecDisabled`].
+    pub fn encode(&mut self, df: &DataFrame) -> Result<Frames> {
+        self.copies.reset();
+        let mut out = self.output();
+        let mut schema = WireSchema::new(df.schema().clone())?;
+        let trim = self.trim && df.batches().len() == 1;
+        if !trim {
+            dictionaries::share_ids(&mut schema, df);
+        }
+        self.push_schema(&mut out, schema, df.message_metadata())?;
+        for batch in df.batches() {
+            let columns = batch.columns().iter().map(ColumnRef::from);
+            self.push_batch(&mut out, batch.num_rows(), columns, batch.metadata(), trim)?;
+        }
+        self.stream = None;
+        write::end(&mut out.header);
+        Ok(self.frames(out))
+    }
+
+    /// Starts a stream: the frames of its Schema message.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::DictionaryOfDictionary`].
+    pub fn start(&mut self, schema: &SchemaRef) -> Result<Frames> {
+        self.copies.reset();
+        let mut out = self.output();
+        let schema = WireSchema::new(schema.clone())?;
+        self.push_schema(&mut out, schema, &Metadata::new())?;
+        Ok(self.frames(out))
+    }
+
+    /// Continues the stream with a batch: the frames of its messages, and of the
+    /// dictionaries that are new or have changed.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unstarted`], [`ErrorKind::SchemaMismatch`], [`ErrorKind::CopyLimit`].
+    /// After an error the stream is as it was before the call.
+    pub fn encode_batch(&mut self, batch: &RecordBatch) -> Result<Frames> {
+        self.copies.reset();
+        let stream = self.stream.as_mut().ok_or(ErrorKind::Unstarted)?;
+        check_same_schema(0, &stream.schema.schema, batch.schema_ref())?;
+        stream.dictionaries.begin();
+        let mut out = self.output();
+        let columns = batch.columns().iter().map(ColumnRef::Native);
+        let result = self.push_batch(&mut out, batch.num_rows(), columns, &Metadata::new(), false);
+        if let (Err(_), Some(stream)) = (&result, &mut self.stream) {
+            stream.dictionaries.undo();
+        }
+        result?;
+        Ok(self.frames(out))
+    }
+
+    /// Ends the stream: the frames of its end marker.
+    pub fn finish(&mut self) -> Frames {
+        self.copies.reset();
+        self.stream = None;
+        let mut header = Vec::with_capacity(write_capacity(0));
+        write::end(&mut header);
+        Frames::new(header, Vec::new())
+    }
+
+    fn output(&self) -> Output {
+        Output {
+            header: Vec::with_capacity(write_capacity(self.frames_hint)),
+            frames: Vec::with_capacity(self.frames_hint),
+        }
+    }
+
+    fn frames(&mut self, out: Output) -> Frames {
+        self.frames_hint = out.frames.len();
+        Frames::new(out.header, out.frames)
+    }
+
+    fn push_schema(&mut self, out: &mut Output, schema: WireSchema, metadata: &Metadata) -> Result<()> {
+        if let Some(codec) = self.compression.map(Compression::codec)
+            && !codec.is_enabled()
+        {
+            return Err(ErrorKind::CodecDisabled { feature: codec.name() }.into());
+        }
+        write::schema(&mut self.builder, &mut out.header, &schema, metadata)?;
+        let dictionaries = Dictionaries::new(&schema, self.deltas);
+        self.stream = Some(Stream { schema, dictionaries });
+        Ok(())
+    }
+
+    /// Walks one batch, sends the dictionaries it met, then the batch.
+    fn push_batch<'c>(
+        &mut self,
+        out: &mut Output,
+        rows: usize,
+        columns: impl Iterator<Item = ColumnRef<'c>>,
+        metadata: &Metadata,
+        trim: bool,
+    ) -> Result<()> {
+        let Some(mut stream) = self.stream.take() else { return Err(ErrorKind::Unstarted.into()) };
+        let result = self.push_batch_to(&mut stream, out, rows, columns, metadata, trim);
+        self.stream = Some(stream);
+        result
+    }
+
+    fn push_batch_to<'c>(
+        &mut self,
+        stream: &mut Stream,
+        out: &mut Output,
+        rows: usize,
+        columns: impl Iterator<Item = ColumnRef<'c>>,
+        metadata: &Metadata,
+        trim: bool,
+    ) -> Result<()> {
+        let Stream { schema, dictionaries } = stream;
+        let mut body = self.spare.pop().unwrap_or_default();
+        body.clear();
+        let mut opaque_columns = Vec::new();
+        let mut walk = Walk {
+            body: &mut body,
+            schema,
+            copies: &mut self.copies,
+            compression: self.compression,
+            column: 0,
+            dictionary: 0,
+            trim,
+        };
+        for (index, column) in columns.enumerate() {
+            walk.column = index;
+            match column {
+                ColumnRef::Native(array) => walk.array(array)?,
+                ColumnRef::Opaque(opaque) => {
+                    walk.null(opaque.num_rows());
+                    opaque_columns.push((index, opaque));
+                }
+            }
+        }
+        let mut spans = Vec::with_capacity(opaque_columns.len());
+        for (index, opaque) in opaque_columns {
+            walk.column = index;
+            let frames = opaque.buffers().iter().map(|buffer| walk.payload(buffer));
+            spans.push((index, frames.collect::<Result<Vec<_>>>()?));
+        }
+        for met in std::mem::take(&mut body.dictionaries) {
+            self.push_dictionary(schema, dictionaries, out, met.index, met.values, trim)?;
+        }
+        let codec = self.compression.map(Compression::codec);
+        let body_length = body.length();
+        let parts = BatchParts {
+            rows,
+            nodes: &body.nodes,
+            buffers: &body.buffers,
+            variadic: &body.variadic,
+            codec,
+            body_length,
+        };
+        if spans.is_empty() {
+            write::batch(&mut self.builder, &mut out.header, &parts, None, metadata)?;
+        } else {
+            let note = opaque::write_note(body_length, codec.map(|c| c.name()), &spans);
+            let metadata = metadata.clone().with(MESSAGE_KEY, note);
+            write::batch(&mut self.builder, &mut out.header, &parts, None, &metadata)?;
+        }
+        out.frames.append(&mut body.frames);
+        self.spare.push(body);
+        Ok(())
+    }
+
+    /// Sends a dictionary, and those inside its values first, unless the receiver has it.
+    fn push_dictionary(
+        &mut self,
+        schema: &WireSchema,
+        dictionaries: &mut Dictionaries,
+        out: &mut Output,
+        index: usize,
+        values: ArrayRef,
+        trim: bool,
+    ) -> Result<()> {
+        let Some(update) = dictionaries.update(index, &values) else { return Ok(()) };
+        let Some(field) = schema.dictionaries.get(index) else { return Ok(()) };
+        let mut body = self.spare.pop().unwrap_or_default();
+        body.clear();
+        let mut walk = Walk {
+            body: &mut body,
+            schema,
+            copies: &mut self.copies,
+            compression: self.compression,
+            column: field.column,
+            dictionary: index + 1,
+            trim,
+        };
+        walk.array(&update.values)?;
+        for met in std::mem::take(&mut body.dictionaries) {
+            self.push_dictionary(schema, dictionaries, out, met.index, met.values, trim)?;
+        }
+        let parts = BatchParts {
+            rows: update.values.len(),
+            nodes: &body.nodes,
+            buffers: &body.buffers,
+            variadic: &body.variadic,
+            codec: self.compression.map(Compression::codec),
+            body_length: body.length(),
+        };
+        let dictionary = DictionaryParts { id: field.id, is_delta: update.is_delta };
+        write::batch(&mut self.builder, &mut out.header, &parts, Some(&dictionary), &Metadata::new())?;
+        out.frames.append(&mut body.frames);
+        self.spare.push(body);
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Encoder")
+            .field("compression", &self.compression)
+            .field("trim", &self.trim)
+            .field("deltas", &self.deltas)
+            .field("copies", &self.copies)
+            .field("stream", &self.stream)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A header and its frames in the making.
+struct Output {
+    header: Vec<u8>,
+    frames: Vec<Buffer>,
+}
+
+/// A column of a dataframe or of a record batch.
+enum ColumnRef<'c> {
+    Native(&'c ArrayRef),
+    Opaque(&'c OpaqueColumn),
+}
+
+impl<'c> From<&'c Column> for ColumnRef<'c> {
+    fn from(column: &'c Column) -> Self {
+        match column {
+            Column::Native(array) => ColumnRef::Native(array),
+            Column::Opaque(opaque) => ColumnRef::Opaque(opaque),
+        }
+    }
+}
+
+/// Room for the metadata of about so many frames: 16 bytes for each buffer, of which
+/// there are up to two per frame (absent bitmaps), 16 for each node, and the tables.
+fn write_capacity(frames: usize) -> usize {
+    256 + 48 * frames
+}
+
+/// Whether two arrays are the same memory.
+fn is_same_array(a: &ArrayRef, b: &ArrayRef) -> bool {
+    Arc::ptr_eq(a, b) || (a.len() == b.len() && a.to_data().ptr_eq(&b.to_data()))
+}

@@ -1,0 +1,321 @@
+//! The walk over arrays: nodes, buffers and dictionaries in the order of Arrow IPC.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::*;
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, UnionMode};
+
+use super::body::{Body, MetDictionary};
+use super::slices::{self, Sent};
+use crate::compression::{self, Compression};
+use crate::copies::{CopyBudget, CopyReason};
+use crate::error::{Error, ErrorKind, Result};
+use crate::wire::batch::Span;
+use crate::wire::schema::WireSchema;
+
+/// One walk over the columns of a message.
+pub(super) struct Walk<'w> {
+    /// What the walk fills.
+    pub body: &'w mut Body,
+    /// The schema, whose dictionaries are met in order.
+    pub schema: &'w WireSchema,
+    /// Counts every copy.
+    pub copies: &'w mut CopyBudget,
+    /// How every buffer is compressed.
+    pub compression: Option<Compression>,
+    /// The top-level column, for the report and errors.
+    pub column: usize,
+    /// The dictionary of the schema that comes next.
+    pub dictionary: usize,
+    /// Whether unused dictionary values may be left out.
+    pub trim: bool,
+}
+
+impl Walk<'_> {
+    /// An array and everything inside it.
+    pub(super) fn array(&mut self, array: &dyn Array) -> Result<()> {
+        use DataType::*;
+        macro_rules! primitive {
+            ($t:ty) => {
+                self.primitive::<$t>(array.as_primitive::<$t>())
+            };
+        }
+        downcast_primitive! {
+            array.data_type() => (primitive),
+            Null => {
+                self.null(array.len());
+                Ok(())
+            }
+            Boolean => {
+                let array = array.as_boolean();
+                self.node_and_validity(array)?;
+                self.bits(array.values())
+            }
+            Utf8 => self.bytes(array.as_bytes::<Utf8Type>()),
+            LargeUtf8 => self.bytes(array.as_bytes::<LargeUtf8Type>()),
+            Binary => self.bytes(array.as_bytes::<BinaryType>()),
+            LargeBinary => self.bytes(array.as_bytes::<LargeBinaryType>()),
+            Utf8View => self.views(array.as_byte_view::<StringViewType>()),
+            BinaryView => self.views(array.as_byte_view::<BinaryViewType>()),
+            FixedSizeBinary(width) => {
+                let array = array.as_fixed_size_binary();
+                self.node_and_validity(array)?;
+                let length = array.len() * usize::try_from(*width).unwrap_or(0);
+                self.buffer(array.values().slice_with_length(0, length))
+            }
+            List(_) => self.list(array.as_list::<i32>()),
+            LargeList(_) => self.list(array.as_list::<i64>()),
+            ListView(_) => self.list_view(array.as_list_view::<i32>()),
+            LargeListView(_) => self.list_view(array.as_list_view::<i64>()),
+            FixedSizeList(_, size) => {
+                let array = array.as_fixed_size_list();
+                self.node_and_validity(array)?;
+                let rows = array.len() * usize::try_from(*size).unwrap_or(0);
+                self.rows(array.values(), 0, rows)
+            }
+            Struct(_) => {
+                let array = array.as_struct();
+                self.node_and_validity(array)?;
+                array.columns().iter().try_for_each(|column| self.array(column))
+            }
+            Map(..) => {
+                let array = array.as_map();
+                self.node_and_validity(array)?;
+                self.offsets_and_rows(array.offsets(), array.entries())
+            }
+            Union(_, mode) => self.union(array.as_union(), *mode),
+            Dictionary(..) => self.dictionary(array),
+            RunEndEncoded(ends, _) => match ends.data_type() {
+                Int16 => self.runs::<Int16Type>(array),
+                Int32 => self.runs::<Int32Type>(array),
+                _ => self.runs::<Int64Type>(array),
+            },
+            // Every other type is primitive, and was matched above.
+            _ => Ok(()),
+        }
+    }
+
+    /// A column of nulls: a node, and no buffers.
+    pub(super) fn null(&mut self, rows: usize) {
+        self.body.node(rows, rows);
+    }
+
+    /// A frame of an opaque column.
+    pub(super) fn payload(&mut self, buffer: &Buffer) -> Result<Span> {
+        let frame = self.compressed(buffer.clone())?;
+        Ok(self.body.payload(frame))
+    }
+
+    #[inline]
+    fn primitive<T: ArrowPrimitiveType>(&mut self, array: &PrimitiveArray<T>) -> Result<()> {
+        self.node_and_validity(array)?;
+        self.buffer(array.values().inner().clone())
+    }
+
+    fn bytes<T: ByteArrayType>(&mut self, array: &GenericByteArray<T>) -> Result<()> {
+        self.node_and_validity(array)?;
+        let offsets = array.offsets();
+        let (first, last) = (offsets.first().as_usize(), offsets.last().as_usize());
+        match slices::front(first, size_of_val(&offsets[..])) {
+            Sent::AsItLies => {
+                self.buffer(offsets.inner().inner().clone())?;
+                self.buffer(array.values().slice_with_length(0, last))
+            }
+            Sent::Rebased => {
+                self.rebased(offsets)?;
+                self.buffer(array.values().slice_with_length(first, last - first))
+            }
+        }
+    }
+
+    fn views<T: ByteViewType>(&mut self, array: &GenericByteViewArray<T>) -> Result<()> {
+        self.node_and_validity(array)?;
+        let plan = slices::views(array);
+        self.claim(CopyReason::Rebased, plan.rebased_bytes)?;
+        self.claim(CopyReason::Compacted, plan.compacted_bytes)?;
+        let (views, buffers) = plan.apply(array);
+        self.buffer(views)?;
+        self.body.variadic.push(buffers.len() as i64);
+        buffers.into_iter().try_for_each(|buffer| self.buffer(buffer))
+    }
+
+    fn list<O: OffsetSizeTrait>(&mut self, array: &GenericListArray<O>) -> Result<()> {
+        self.node_and_validity(array)?;
+        self.offsets_and_rows(array.offsets(), array.values())
+    }
+
+    /// The offsets of a list or a map, and the rows of its child that they span.
+    fn offsets_and_rows<O: OffsetSizeTrait>(
+        &mut self,
+        offsets: &OffsetBuffer<O>,
+        child: &dyn Array,
+    ) -> Result<()> {
+        let (first, last) = (offsets.first().as_usize(), offsets.last().as_usize());
+        let before = if first == 0 { 0 } else { slices::span_bytes(child.slice(0, first).as_ref()) };
+        match slices::front(before, size_of_val(&offsets[..])) {
+            // Rows that take no bytes cost nothing to send, and keep the offsets as they are.
+            Sent::AsItLies => {
+                self.buffer(offsets.inner().inner().clone())?;
+                self.rows(child, 0, last)
+            }
+            Sent::Rebased => {
+                self.rebased(offsets)?;
+                self.rows(child, first, last - first)
+            }
+        }
+    }
+
+    fn list_view<O: OffsetSizeTrait>(&mut self, array: &GenericListViewArray<O>) -> Result<()> {
+        self.node_and_validity(array)?;
+        let plan = slices::list_view(array);
+        self.claim(CopyReason::Rebased, plan.rebased_bytes)?;
+        self.claim(CopyReason::Compacted, plan.compacted_bytes)?;
+        let (offsets, child) = plan.apply(array).map_err(|e| self.arrow(e))?;
+        self.buffer(offsets)?;
+        self.buffer(array.sizes().inner().clone())?;
+        self.array(child.as_ref())
+    }
+
+    fn union(&mut self, array: &UnionArray, mode: UnionMode) -> Result<()> {
+        let DataType::Union(fields, _) = array.data_type() else { return Ok(()) };
+        self.body.node(array.len(), 0);
+        self.buffer(array.type_ids().inner().clone())?;
+        if mode == UnionMode::Sparse {
+            return fields.iter().try_for_each(|(id, _)| self.rows(array.child(id), 0, array.len()));
+        }
+        let plan = slices::dense_union(array);
+        self.claim(CopyReason::Rebased, plan.rebased_bytes)?;
+        self.claim(CopyReason::Compacted, plan.compacted_bytes)?;
+        let (offsets, children) = plan.apply(array).map_err(|e| self.arrow(e))?;
+        self.buffer(offsets)?;
+        children.iter().try_for_each(|child| self.array(child))
+    }
+
+    fn dictionary(&mut self, array: &dyn Array) -> Result<()> {
+        let index = self.dictionary;
+        let Some(field) = self.schema.dictionaries.get(index) else { return Ok(()) };
+        self.dictionary = index + 1 + field.nested;
+        let dictionary = array.as_any_dictionary();
+        let trimmed = if self.trim && !field.ordered {
+            slices::trim(dictionary).map_err(|e| self.arrow(e))?
+        } else {
+            None
+        };
+        match trimmed {
+            None => {
+                let values = dictionary.values().clone();
+                self.body.dictionaries.push(MetDictionary { index, values });
+                self.array(dictionary.keys())
+            }
+            Some(trimmed) => {
+                self.claim(CopyReason::Dictionary, trimmed.copied_bytes)?;
+                self.body.dictionaries.push(MetDictionary { index, values: trimmed.values });
+                self.array(trimmed.keys.as_ref())
+            }
+        }
+    }
+
+    fn runs<R: RunEndIndexType>(&mut self, array: &dyn Array) -> Result<()> {
+        let Some(array) = array.as_any().downcast_ref::<RunArray<R>>() else { return Ok(()) };
+        self.body.node(array.len(), 0);
+        let ends = array.run_ends();
+        let (first, count) = if array.is_empty() {
+            (0, 0)
+        } else {
+            let first = ends.get_start_physical_index();
+            (first, ends.get_end_physical_index() - first + 1)
+        };
+        self.body.node(count, 0);
+        self.body.absent();
+        let used = ends.inner().slice(first, count);
+        let fits = used.last().is_none_or(|end| end.as_usize() == array.len());
+        if ends.offset() == 0 && fits {
+            self.buffer(used.into_inner())?;
+        } else {
+            self.claim(CopyReason::Rebased, used.inner().len())?;
+            let cut =
+                |end: &R::Native| R::Native::usize_as((end.as_usize() - ends.offset()).min(array.len()));
+            let cut: ScalarBuffer<R::Native> = used.iter().map(cut).collect::<Vec<_>>().into();
+            self.buffer(cut.into_inner())?;
+        }
+        self.rows(array.values(), first, count)
+    }
+
+    /// Some rows of an array.
+    fn rows(&mut self, array: &dyn Array, first: usize, count: usize) -> Result<()> {
+        if first == 0 && count == array.len() {
+            self.array(array)
+        } else {
+            self.array(array.slice(first, count).as_ref())
+        }
+    }
+
+    fn rebased<O: OffsetSizeTrait>(&mut self, offsets: &OffsetBuffer<O>) -> Result<()> {
+        self.claim(CopyReason::Rebased, size_of_val(&offsets[..]))?;
+        let first = offsets.first();
+        let rebased: Vec<O> = offsets.iter().map(|&offset| offset - first).collect();
+        self.buffer(Buffer::from_vec(rebased))
+    }
+
+    #[inline]
+    fn node_and_validity(&mut self, array: &dyn Array) -> Result<()> {
+        // A bitmap without nulls says nothing; it is not sent.
+        match array.nulls().filter(|nulls| nulls.null_count() > 0) {
+            None => {
+                self.body.node(array.len(), 0);
+                self.body.absent();
+                Ok(())
+            }
+            Some(nulls) => {
+                self.body.node(array.len(), nulls.null_count());
+                self.bits(NullBuffer::inner(nulls))
+            }
+        }
+    }
+
+    fn bits(&mut self, bits: &BooleanBuffer) -> Result<()> {
+        let bytes = bits.len().div_ceil(8);
+        if bits.offset().is_multiple_of(8) {
+            return self.buffer(bits.inner().slice_with_length(bits.offset() / 8, bytes));
+        }
+        self.claim(CopyReason::BitOffset, bytes)?;
+        self.buffer(bits.sliced().slice_with_length(0, bytes))
+    }
+
+    #[inline]
+    fn buffer(&mut self, buffer: Buffer) -> Result<()> {
+        let buffer = if self.compression.is_some() { self.compressed(buffer)? } else { buffer };
+        self.body.buffer(buffer);
+        Ok(())
+    }
+
+    fn compressed(&mut self, buffer: Buffer) -> Result<Buffer> {
+        let Some(compression) = self.compression.filter(|_| !buffer.is_empty()) else {
+            return Ok(buffer);
+        };
+        let compressed = compression::compress(compression, &buffer).map_err(|source| {
+            let column = self.schema.column_name(self.column).to_owned();
+            ErrorKind::CodecFailed { column, source }
+        })?;
+        self.claim(CopyReason::Compressed, compressed.len())?;
+        Ok(Buffer::from_vec(compressed))
+    }
+
+    fn arrow(&self, source: ArrowError) -> Error {
+        ErrorKind::Arrow { column: self.schema.column_name(self.column).to_owned(), source }.into()
+    }
+
+    fn claim(&mut self, reason: CopyReason, bytes: usize) -> Result<()> {
+        self.copies.claim(self.column, self.schema.column_name(self.column), reason, bytes)
+    }
+}
+
+/// The values of a run-end encoded array, whatever the type of its run ends.
+pub(super) fn run_values(array: &dyn Array) -> Option<&ArrayRef> {
+    let any = array.as_any();
+    any.downcast_ref::<RunArray<Int16Type>>()
+        .map(RunArray::values)
+        .or_else(|| any.downcast_ref::<RunArray<Int32Type>>().map(RunArray::values))
+        .or_else(|| any.downcast_ref::<RunArray<Int64Type>>().map(RunArray::values))
+}

@@ -1,0 +1,53 @@
+//! What travels: one header and a list of frames.
+
+use arrow_buffer::Buffer;
+
+/// A header and its frames, as [`to_buffers`](crate::to_buffers) makes them and
+/// [`from_buffers`](crate::from_buffers) takes them.
+///
+/// The header is Arrow IPC metadata (messages without their bodies); each frame is one
+/// buffer of a column, shared with the array it came from. They may travel together
+/// ([`segments`](Frames::segments)) or apart, by any transport that keeps their order and
+/// lengths.
+///
+/// [`Buffer`] converts from and to `bytes::Bytes` and `Vec` without a copy:
+///
+/// ```
+/// use arrow_buffer::Buffer;
+/// use arrow_frames::Frames;
+///
+/// let frames = Frames::new(vec![0u8; 8], vec![Buffer::from_vec(vec![1.5f64, 2.5])]);
+/// assert_eq!(frames.num_bytes(), 8 + 16);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Frames {
+    header: Buffer,
+    buffers: Vec<Buffer>,
+}
+
+impl Frames {
+    /// Frames that came from somewhere. Nothing is checked here; decoding checks all.
+    pub fn new(header: impl Into<Buffer>, buffers: Vec<Buffer>) -> Self {
+        Frames { header: header.into(), buffers }
+    }
+
+    /// The header: encapsulated Arrow IPC messages without their bodies.
+    pub fn header(&self) -> &Buffer {
+        &self.header
+    }
+
+    /// The frames, in the order in which the header names them.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// The header and the frames.
+    pub fn into_parts(self) -> (Buffer, Vec<Buffer>) {
+        (self.header, self.buffers)
+    }
+
+    /// Bytes of the header and all frames, without padding.
+    pub fn num_bytes(&self) -> usize {
+        self.buffers.iter().map(Buffer::len).fold(self.header.len(), usize::saturating_add)
+    }
+}

@@ -1,0 +1,43 @@
+//! What untrusted input may claim.
+
+/// What untrusted input may ask for before it is refused.
+///
+/// A limit bounds what the *numbers in the input* can make this crate do; it is no
+/// promise that so much memory exists. Memory is reserved only when bytes arrive for it.
+/// Exceeding one is [`ErrorKind::Limit`](crate::ErrorKind::Limit), which names the field.
+///
+/// ```
+/// use arrow_frames::Limits;
+///
+/// let limits = Limits { max_rows_without_bytes: 1_000, ..Limits::default() };
+/// assert_eq!(limits.max_depth, 128);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one message's metadata (its flatbuffer). Default 256 MiB: a schema of
+    /// a million columns has about 100 MiB.
+    pub max_metadata_bytes: u64,
+    /// Bytes of one message's body. Default 1 TiB: a body is only ever as large as what
+    /// arrives, so the default bounds nothing but arithmetic.
+    pub max_body_bytes: u64,
+    /// Bytes that one message's compressed buffers may become. Default 64 GiB.
+    pub max_decompressed_bytes: u64,
+    /// Rows of a column whose rows take no bytes (null, zero-width, run-end encoded, no
+    /// columns at all): nothing else bounds their number. Default 2³¹ − 1.
+    pub max_rows_without_bytes: u64,
+    /// Levels of nested types. Default 128; the walk is recursive, and 128 levels fit any
+    /// thread's stack with room to spare.
+    pub max_depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            max_metadata_bytes: 256 << 20,
+            max_body_bytes: 1 << 40,
+            max_decompressed_bytes: 64 << 30,
+            max_rows_without_bytes: i32::MAX as u64,
+            max_depth: 128,
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The Arrow IPC stream: messages and bodies in turn, as slices, never as one buffer.
+
+use arrow_buffer::Buffer;
+
+use crate::error::{ErrorKind, Part, Result};
+use crate::frames::Frames;
+use crate::limits::Limits;
+use crate::wire::batch::{BatchMeta, Span};
+use crate::wire::envelope::{self, Next};
+use crate::wire::message::Message;
+use crate::wire::{ALIGNMENT, padded};
+
+/// Zeros between frames. A body may end in up to a message's alignment of them, a body
+/// of another writer in more.
+static ZEROS: [u8; 4096] = [0; 4096];
+
+impl Frames {
+    /// The slices of one valid Arrow IPC stream, in order, for vectored writes: each
+    /// message of the header, its frames, and the zeros between them.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use std::sync::Arc;
+    /// # use arrow::array::{ArrayRef, Int8Array, RecordBatch};
+    /// # use arrow_frames::{DataFrame, Target, to_buffers};
+    /// use std::io::IoSlice;
+    /// # let a: ArrayRef = Arc::new(Int8Array::from(vec![1, 2, 3]));
+    /// # let frames = to_buffers(&DataFrame::from(RecordBatch::try_from_iter([("a", a)])?), Target::Arrow)?;
+    ///
+    /// let segments = frames.segments()?;
+    /// assert_eq!(segments.num_bytes() % 8, 0);
+    /// let slices: Vec<IoSlice> = segments.map(IoSlice::new).collect();
+    /// # assert!(slices.len() >= 4);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the header; [`ErrorKind::FrameCount`] and
+    /// [`ErrorKind::FrameLength`] if the frames are not those that it names;
+    /// [`ErrorKind::BufferOutside`] if another writer laid out the body in a way that
+    /// frames in order cannot fill (shared or descending buffers): decode and encode it.
+    pub fn segments(&self) -> Result<Segments<'_>> {
+        Ok(Segments { pieces: plan(self)?.into_iter(), zeros: 0 })
+    }
+
+    /// Takes a stream apart that lies in one buffer (a received body, a file): every
+    /// frame is a slice of it. Only the metadata is copied, into the header.
+    ///
+    /// A stream may end with its end marker or between two messages; what follows an end
+    /// marker is ignored. [`Decoder::is_finished`](crate::Decoder::is_finished) tells.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Truncated`] if it is cut elsewhere; whatever is wrong with its messages.
+    pub fn from_stream(stream: impl Into<Buffer>) -> Result<Frames> {
+        Self::from_stream_with_limits(stream, &Limits::default())
+    }
+
+    /// [`from_stream`](Self::from_stream) within these limits.
+    ///
+    /// # Errors
+    ///
+    /// Also [`ErrorKind::Limit`].
+    pub fn from_stream_with_limits(stream: impl Into<Buffer>, limits: &Limits) -> Result<Frames> {
+        let stream = stream.into();
+        let mut header = Vec::new();
+        let mut frames = Vec::new();
+        let mut position = 0;
+        loop {
+            match envelope::next(&stream, position, limits)? {
+                Next::Nothing => break,
+                Next::End { end } => {
+                    header.extend_from_slice(stream.get(position..end).unwrap_or_default());
+                    break;
+                }
+                Next::Message(envelope) => {
+                    let (start, body) = (envelope.start, envelope.metadata.end);
+                    header.extend_from_slice(stream.get(start..body).unwrap_or_default());
+                    let flatbuffer = stream.get(envelope.metadata).unwrap_or_default();
+                    let message = Message::parse(flatbuffer, start as u64, limits)?;
+                    position = slice_body(&message, &stream, body, &mut frames)?;
+                }
+            }
+        }
+        Ok(Frames::new(header, frames))
+    }
+}
+
+/// Slices a message's frames from the body that starts at `body`; returns the body's end.
+pub(super) fn slice_body(
+    message: &Message<'_>,
+    source: &Buffer,
+    body: usize,
+    frames: &mut Vec<Buffer>,
+) -> Result<usize> {
+    let available = source.len().saturating_sub(body);
+    let length = usize::try_from(message.body_length).unwrap_or(usize::MAX);
+    if length > available {
+        return Err(ErrorKind::Truncated {
+            part: Part::Body,
+            position: body as u64,
+            needed: message.body_length,
+            available: available as u64,
+        }
+        .into());
+    }
+    if let Some(meta) = BatchMeta::of(message)? {
+        for span in meta.frames()? {
+            // A span lies inside the body, and the body inside the source.
+            let (offset, length) = (to_usize(span.offset), to_usize(span.length));
+            frames.push(source.slice_with_length(body.saturating_add(offset), length));
+        }
+    }
+    Ok(body.saturating_add(length))
+}
+
+/// The slices of a stream; see [`Frames::segments`].
+#[derive(Debug, Clone)]
+pub struct Segments<'a> {
+    pieces: std::vec::IntoIter<Piece<'a>>,
+    zeros: u64,
+}
+
+/// A part of a stream.
+#[derive(Debug, Clone)]
+pub(super) enum Piece<'a> {
+    /// Bytes of the header or of a frame.
+    Bytes(&'a [u8]),
+    /// So many zeros.
+    Zeros(u64),
+}
+
+impl<'a> Segments<'a> {
+    pub(super) fn new(pieces: Vec<Piece<'a>>) -> Self {
+        Segments { pieces: pieces.into_iter(), zeros: 0 }
+    }
+
+    /// Bytes of all segments that are left.
+    pub fn num_bytes(&self) -> u64 {
+        let length = |piece: &Piece<'_>| match piece {
+            Piece::Bytes(bytes) => bytes.len() as u64,
+            Piece::Zeros(zeros) => *zeros,
+        };
+        self.pieces.as_slice().iter().map(length).fold(self.zeros, u64::saturating_add)
+    }
+}
+
+impl<'a> Iterator for Segments<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        loop {
+            if self.zeros > 0 {
+                let length = to_usize(self.zeros).min(ZEROS.len());
+                self.zeros = self.zeros.saturating_sub(length as u64);
+                return ZEROS.get(..length);
+            }
+            match self.pieces.next()? {
+                Piece::Bytes([]) => {}
+                Piece::Bytes(bytes) => return Some(bytes),
+                Piece::Zeros(zeros) => self.zeros = zeros,
+            }
+        }
+    }
+}
+
+/// A message in a header: its envelope, and where its frames lie in its body.
+pub(super) struct Planned {
+    /// Where its prefix starts, and where its metadata ends.
+    pub envelope: std::ops::Range<usize>,
+    /// Its metadata's flatbuffer.
+    pub metadata: std::ops::Range<usize>,
+    /// The length of its body.
+    pub body_length: u64,
+    /// Its frames.
+    pub spans: Vec<Span>,
+}
+
+/// Reads the messages of a header; the second value is where an end marker lies.
+pub(super) fn messages(
+    header: &[u8],
+    limits: &Limits,
+) -> Result<(Vec<Planned>, Option<std::ops::Range<usize>>)> {
+    let mut planned = Vec::new();
+    let mut position = 0;
+    loop {
+        match envelope::next(header, position, limits)? {
+            Next::Nothing => return Ok((planned, None)),
+            Next::End { end } => return Ok((planned, Some(position..end))),
+            Next::Message(envelope) => {
+                let flatbuffer = header.get(envelope.metadata.clone()).unwrap_or_default();
+                let message = Message::parse(flatbuffer, envelope.start as u64, limits)?;
+                let spans = match BatchMeta::of(&message)? {
+                    Some(meta) => meta.frames()?,
+                    None => Vec::new(),
+                };
+                position = envelope.metadata.end;
+                planned.push(Planned {
+                    envelope: envelope.start..position,
+                    metadata: envelope.metadata,
+                    body_length: message.body_length,
+                    spans,
+                });
+            }
+        }
+    }
+}
+
+fn plan(frames: &Frames) -> Result<Vec<Piece<'_>>> {
+    let header = frames.header();
+    let (messages, end) = messages(header, &Limits::default())?;
+    let mut pieces = Vec::with_capacity(frames.buffers().len().saturating_mul(2).saturating_add(8));
+    let mut body = Bodies::new(frames, &messages);
+    for message in &messages {
+        pieces.push(Piece::Bytes(header.get(message.envelope.clone()).unwrap_or_default()));
+        body.push(message, &mut pieces)?;
+    }
+    body.finish()?;
+    pieces.push(Piece::Bytes(end.and_then(|end| header.get(end)).unwrap_or_default()));
+    Ok(pieces)
+}
+
+/// Lays the frames of one message after another into their bodies.
+pub(super) struct Bodies<'a> {
+    frames: std::iter::Enumerate<std::slice::Iter<'a, Buffer>>,
+    expected: usize,
+    found: usize,
+}
+
+impl<'a> Bodies<'a> {
+    pub(super) fn new(frames: &'a Frames, messages: &[Planned]) -> Self {
+        let expected = messages.iter().map(|m| m.spans.len()).fold(0, usize::saturating_add);
+        let frames = frames.buffers();
+        Bodies { frames: frames.iter().enumerate(), expected, found: frames.len() }
+    }
+
+    /// The body of the next message.
+    pub(super) fn push(&mut self, message: &Planned, pieces: &mut Vec<Piece<'a>>) -> Result<()> {
+        let mut position = 0u64;
+        for (index, span) in message.spans.iter().enumerate() {
+            let Some((frame, bytes)) = self.frames.next() else { return Err(self.wrong_count()) };
+            if bytes.len() as u64 != span.length {
+                let (expected, found) = (span.length, bytes.len() as u64);
+                return Err(ErrorKind::FrameLength { frame, expected, found }.into());
+            }
+            let Some(gap) = span.offset.checked_sub(position) else {
+                return Err(ErrorKind::BufferOutside {
+                    column: String::new(),
+                    buffer: index,
+                    offset: i64::try_from(span.offset).unwrap_or(i64::MAX),
+                    length: i64::try_from(span.length).unwrap_or(i64::MAX),
+                    body: message.body_length,
+                }
+                .into());
+            };
+            pieces.push(Piece::Zeros(gap));
+            pieces.push(Piece::Bytes(bytes));
+            position = span.offset.saturating_add(span.length);
+        }
+        pieces.push(Piece::Zeros(message.body_length.saturating_sub(position)));
+        Ok(())
+    }
+
+    /// Checks that every frame was used.
+    pub(super) fn finish(&self) -> Result<()> {
+        if self.frames.len() == 0 { Ok(()) } else { Err(self.wrong_count()) }
+    }
+
+    fn wrong_count(&self) -> crate::Error {
+        ErrorKind::FrameCount { expected: self.expected, found: self.found }.into()
+    }
+}
+
+/// The zeros that bring a length to a multiple of 64.
+pub(super) fn padding(length: u64) -> u64 {
+    padded(length).unwrap_or(length).saturating_sub(length) % ALIGNMENT as u64
+}
+
+/// On a 32-bit machine a length of more than 4 GiB is of nothing that lies in memory.
+fn to_usize(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,107 @@
+//! What this crate writes into field and message metadata: the mark of an opaque column
+//! and the place of its payload. `docs/FORMAT.md` has the format.
+
+use arrow_schema::{DataType, Field};
+use serde_json::Value;
+
+use super::batch::Span;
+use super::{ALIGNMENT, padded};
+
+/// The key in field metadata that marks an opaque column.
+pub(crate) const FIELD_KEY: &str = "arrow_frames";
+
+/// The key in message metadata that says where payload lies.
+pub(crate) const MESSAGE_KEY: &str = "arrow_frames";
+
+/// The only version of the note that is written, and whose payload is read.
+const VERSION: u64 = 1;
+
+/// Whether a field is marked as an opaque column.
+pub(crate) fn is_marked(field: &Field) -> bool {
+    field.data_type() == &DataType::Null && field.metadata().contains_key(FIELD_KEY)
+}
+
+/// The sender's name of an opaque column's type; empty where the mark does not say.
+pub(crate) fn type_name(field: &Field) -> String {
+    let mark = field.metadata().get(FIELD_KEY);
+    let json: Option<Value> = mark.and_then(|mark| serde_json::from_str(mark).ok());
+    let name = json.as_ref().and_then(|json| json.get("type_name")?.as_str());
+    name.unwrap_or_default().to_owned()
+}
+
+/// What a message says about the opaque columns in its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MessageNote {
+    body_length: u64,
+    columns: Vec<(u64, Vec<Span>)>,
+}
+
+impl MessageNote {
+    /// Whether the body is as it was when the note was written: its length, and payload
+    /// that starts behind the declared buffers, aligned, ascending, up to the body's end.
+    /// Anything else re-wrote the body, and the note's offsets point at other data.
+    pub(crate) fn fits(&self, body_length: u64, declared: &[Span]) -> bool {
+        let end_of = |span: &Span| span.offset.checked_add(span.length);
+        let mut end = match declared.iter().map(end_of).try_fold(0, |max, end| Some(max.max(end?))) {
+            Some(end) => end,
+            None => return false,
+        };
+        for span in self.spans() {
+            if span.offset % ALIGNMENT as u64 != 0 || span.offset < end {
+                return false;
+            }
+            match end_of(&span) {
+                Some(next) => end = next,
+                None => return false,
+            }
+        }
+        self.body_length == body_length && padded(end) == Some(body_length)
+    }
+
+    /// The payload frames of all columns, in order; empty ones included.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = Span> + '_ {
+        self.columns.iter().flat_map(|(_, spans)| spans.iter().copied())
+    }
+
+    /// The payload frames of one top-level column.
+    pub(crate) fn of_column(&self, column: usize) -> Option<&[Span]> {
+        let spans = self.columns.iter().find(|(index, _)| *index == column as u64);
+        spans.map(|(_, spans)| spans.as_slice())
+    }
+}
+
+/// Reads the note of a message; `None` if it is none, or of a version that is not known.
+pub(crate) fn parse_note(json: &str) -> Option<MessageNote> {
+    let json: Value = serde_json::from_str(json).ok()?;
+    if json.get("version")?.as_u64()? != VERSION || json.get("device").is_some() {
+        return None;
+    }
+    let span = |pair: &Value| Some(Span { offset: pair.get(0)?.as_u64()?, length: pair.get(1)?.as_u64()? });
+    let column = |entry: &Value| {
+        let frames = entry.get("frames")?.as_array()?;
+        Some((entry.get("column")?.as_u64()?, frames.iter().map(span).collect::<Option<_>>()?))
+    };
+    let columns = match json.get("opaque") {
+        None => Vec::new(),
+        Some(opaque) => opaque.as_array()?.iter().map(column).collect::<Option<_>>()?,
+    };
+    Some(MessageNote { body_length: json.get("body_length")?.as_u64()?, columns })
+}
+
+/// Writes the note of a message with opaque columns: compact, keys in the fixed order.
+pub(crate) fn write_note(body_length: u64, codec: Option<&str>, columns: &[(usize, Vec<Span>)]) -> String {
+    use std::fmt::Write;
+    let mut json = format!("{{\"version\":{VERSION},\"body_length\":{body_length}");
+    if let Some(codec) = codec {
+        // Writing to a String cannot fail.
+        let _ = write!(json, ",\"codec\":\"{codec}\"");
+    }
+    json.push_str(",\"opaque\":[");
+    for (n, (column, spans)) in columns.iter().enumerate() {
+        let comma = if n == 0 { "" } else { "," };
+        let frames: Vec<_> = spans.iter().map(|s| format!("[{},{}]", s.offset, s.length)).collect();
+        let _ = write!(json, "{comma}{{\"column\":{column},\"frames\":[{}]}}", frames.join(","));
+    }
+    json.push_str("]}");
+    json
+}

@@ -1,0 +1,35 @@
+//! The repository's own tasks, run as `cargo xtask NAME` from anywhere inside it.
+//!
+//! Each task is one file: its arguments and a `run` that says how the process ends.
+
+mod process;
+mod python;
+mod test;
+mod testdata;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// How a task ends: a command that ran and failed passes on its exit code, and
+/// whatever kept a task from running is the error.
+type Outcome = Result<ExitCode, Box<dyn Error>>;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The repository's own tasks")]
+enum Task {
+    Test(test::Args),
+    Testdata(testdata::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Task::parse() {
+        Task::Test(args) => test::run(args),
+        Task::Testdata(args) => testdata::run(args),
+    };
+    outcome.unwrap_or_else(|error| {
+        process::progress(&format!("error: {error}"));
+        ExitCode::FAILURE
+    })
+}

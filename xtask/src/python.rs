@@ -1,0 +1,57 @@
+//! The Python environment that the interop tests talk to: `.venv` at the root.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::process;
+
+const REQUIREMENTS: &str = "tests/python/requirements.txt";
+
+/// A copy of the requirements inside the environment. It is written last, so an
+/// installation that was interrupted starts over.
+const STAMP: &str = "installed-requirements.txt";
+
+/// Returns the environment's interpreter, after making the environment if it is
+/// missing, was made for other requirements or no longer runs.
+pub fn interpreter() -> Result<PathBuf, Box<dyn Error>> {
+    let root = process::root();
+    let requirements = root.join(REQUIREMENTS);
+    let wanted =
+        fs::read_to_string(&requirements).map_err(|error| format!("{}: {error}", requirements.display()))?;
+    let venv = root.join(".venv");
+    let stamp = venv.join(STAMP);
+    let (folder, program, base) =
+        if cfg!(windows) { ("Scripts", "python.exe", "python") } else { ("bin", "python", "python3") };
+    let python = venv.join(folder).join(program);
+
+    let installed = fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted);
+    if installed && runs(&python) {
+        return Ok(python);
+    }
+
+    process::progress(&format!("making .venv for {REQUIREMENTS}"));
+    let mut make = Command::new(base);
+    make.args(["-m", "venv", "--clear"]).arg(&venv);
+    process::must(&mut make)?;
+
+    process::progress("installing the requirements");
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--quiet"]);
+    // A Python that has no wheel of these versions is better told so at once
+    // than after an hour of compiling.
+    pip.args(["--disable-pip-version-check", "--only-binary", ":all:"]);
+    pip.arg("--requirement").arg(&requirements);
+    process::must(&mut pip)?;
+
+    fs::write(&stamp, wanted)?;
+    Ok(python)
+}
+
+/// Whether the interpreter starts: it is a link to one that may have been removed.
+fn runs(python: &Path) -> bool {
+    let mut nothing = Command::new(python);
+    nothing.args(["-c", ""]).stderr(Stdio::null());
+    nothing.status().is_ok_and(|status| status.success())
+}

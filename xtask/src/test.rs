@@ -1,0 +1,34 @@
+//! `cargo xtask test`: every test of the workspace, with a Python to talk to.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use crate::{Outcome, process, python};
+
+/// Run all tests, those against pyarrow included
+///
+/// Makes .venv with what tests/python/requirements.txt lists, if it is not there
+/// yet, and runs `cargo test --workspace --all-features`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Further arguments for `cargo test`
+    #[arg(last = true)]
+    cargo: Vec<OsString>,
+}
+
+/// Runs the task.
+pub fn run(args: Args) -> Outcome {
+    let python = python::interpreter()?;
+    process::progress("cargo test --workspace --all-features");
+    let mut test = process::cargo();
+    test.args(["test", "--workspace", "--all-features"]);
+    test.args(args.cargo);
+    test.env("ARROW_FRAMES_PYTHON", python);
+    let status = process::status(&mut test)?;
+    if status.success() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    // No code means that a signal ended it; no code of cargo's is beyond a byte.
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
