@@ -414,6 +414,8 @@ pub enum Part {
     Values,
     /// Type ids of a union.
     TypeIds,
+    /// The payload of an opaque column.
+    Payload,
     /// The end-of-stream marker.
     End,
 }
@@ -436,6 +438,7 @@ impl fmt::Display for Part {
             Part::Views => "views",
             Part::Values => "values",
             Part::TypeIds => "type ids",
+            Part::Payload => "opaque payload",
             Part::End => "end-of-stream marker",
         })
     }

@@ -12,28 +12,29 @@ use crate::wire::schema::{DictionaryField, WireSchema};
 /// was decoded with, whatever comes later.
 #[derive(Debug)]
 pub(super) struct Dictionaries {
-    /// By id, the first field that uses it.
-    fields: HashMap<i64, usize>,
+    /// By id, the first field that uses it, and whether any wanted column does.
+    fields: HashMap<i64, (usize, bool)>,
     values: HashMap<i64, ArrayRef>,
 }
 
 impl Dictionaries {
     /// No values yet. Fields that share an id must agree on what its values are.
-    pub(super) fn new(wire: &WireSchema) -> Result<Self> {
+    pub(super) fn new(wire: &WireSchema, wanted: &[bool]) -> Result<Self> {
         let mut fields = HashMap::new();
         for (index, field) in wire.dictionaries.iter().enumerate() {
-            let first = *fields.entry(field.id).or_insert(index);
-            if !is_same(wire, first, index) {
+            let (first, is_wanted) = fields.entry(field.id).or_insert((index, false));
+            *is_wanted |= wanted.get(field.column) == Some(&true);
+            if !is_same(wire, *first, index) {
                 return Err(ErrorKind::DictionaryId { id: field.id }.into());
             }
         }
         Ok(Dictionaries { fields, values: HashMap::new() })
     }
 
-    /// The place in the schema's walk, and the field, of a dictionary.
-    pub(super) fn field<'w>(&self, wire: &'w WireSchema, id: i64) -> Option<(usize, &'w DictionaryField)> {
-        let index = *self.fields.get(&id)?;
-        Some((index, wire.dictionaries.get(index)?))
+    /// The place in the schema's walk of a dictionary's first field, and whether the
+    /// dictionary is wanted.
+    pub(super) fn find(&self, id: i64) -> Option<(usize, bool)> {
+        self.fields.get(&id).copied()
     }
 
     /// The values that have come for this id.

@@ -280,12 +280,10 @@ impl Stream {
         is_delta: bool,
         work: &mut Work<'_>,
     ) -> Result<()> {
-        let (index, field) = self.dictionaries.field(&self.wire, id).ok_or(ErrorKind::DictionaryId { id })?;
-        let is_wanted = self
-            .wire
-            .dictionaries
-            .iter()
-            .any(|dictionary| dictionary.id == id && self.wanted.get(dictionary.column) == Some(&true));
+        let found = self.dictionaries.find(id);
+        let found =
+            found.and_then(|(index, is_wanted)| Some((index, self.wire.dictionaries.get(index)?, is_wanted)));
+        let (index, field, is_wanted) = found.ok_or(ErrorKind::DictionaryId { id })?;
         let mut reader = Reader::new(meta, &self.wire, &self.dictionaries, work);
         reader.start_dictionary(field.column, index);
         if !is_wanted {
@@ -346,7 +344,7 @@ impl Stream {
                 (schema, all.map(|index| columns.contains(&index)).collect())
             }
         };
-        let dictionaries = Dictionaries::new(&wire)?;
+        let dictionaries = Dictionaries::new(&wire, &wanted)?;
         Ok(Stream { wire, schema, projection, wanted, dictionaries, metadata })
     }
 }

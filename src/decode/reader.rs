@@ -232,8 +232,7 @@ impl<'r, 'd> Reader<'r, 'd> {
         if !note.fits(self.meta.body_length, &declared) {
             return Ok(payload);
         }
-        for column in 0..self.wire.schema.fields().len() {
-            let Some(spans) = note.of_column(column) else { continue };
+        for (column, spans) in note.columns() {
             self.column = column;
             let mut buffers = Vec::new();
             for span in spans {

@@ -1,7 +1,10 @@
 //! Dictionaries of a stream: which share an id, and what the receiver already has.
 
+use std::collections::HashMap;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
+use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
 use super::is_same_array;
@@ -87,15 +90,31 @@ pub(super) fn share_ids(schema: &mut WireSchema, df: &DataFrame) {
         }
         by_batch.push(values);
     }
-    for index in 1..count {
-        let shared = (0..index).find(|&earlier| {
-            let (a, b) = (&schema.dictionaries[earlier], &schema.dictionaries[index]);
-            a.value_type == b.value_type
+    if by_batch.is_empty() {
+        return;
+    }
+    let mut first_at: HashMap<Vec<usize>, Vec<usize>> = HashMap::new();
+    for index in 0..count {
+        let place = by_batch.iter().map(|values| address(&values[index].to_data())).collect();
+        let candidates = first_at.entry(place).or_default();
+        let field = &schema.dictionaries[index];
+        let shared = candidates.iter().copied().find(|&earlier| {
+            schema.dictionaries[earlier].value_type == field.value_type
                 && by_batch.iter().all(|values| is_same_array(&values[earlier], &values[index]))
         });
-        if let Some(earlier) = shared {
-            schema.dictionaries[index].id = schema.dictionaries[earlier].id;
+        match shared {
+            Some(earlier) => schema.dictionaries[index].id = schema.dictionaries[earlier].id,
+            None => candidates.push(index),
         }
+    }
+}
+
+/// Where an array's first buffer lies: what two arrays of the same memory have in common.
+fn address(data: &ArrayData) -> usize {
+    match (data.buffers().first(), data.child_data().first()) {
+        (Some(buffer), _) => buffer.as_ptr() as usize,
+        (None, Some(child)) => address(child),
+        (None, None) => 0,
     }
 }
 

@@ -168,7 +168,8 @@ impl FileForm<'_> {
     }
 }
 
-fn read_footer(file: &Buffer, limits: &Limits) -> Result<Footer> {
+/// Finds and reads the footer of a file.
+pub(crate) fn read_footer(file: &[u8], limits: &Limits) -> Result<Footer> {
     const LENGTH: usize = 4;
     if !file.starts_with(&MAGIC) {
         return Err(ErrorKind::NotAFile { position: 0 }.into());

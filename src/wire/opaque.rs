@@ -33,7 +33,7 @@ pub(crate) fn type_name(field: &Field) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MessageNote {
     body_length: u64,
-    columns: Vec<(u64, Vec<Span>)>,
+    columns: Vec<(usize, Vec<Span>)>,
 }
 
 impl MessageNote {
@@ -63,10 +63,9 @@ impl MessageNote {
         self.columns.iter().flat_map(|(_, spans)| spans.iter().copied())
     }
 
-    /// The payload frames of one top-level column.
-    pub(crate) fn of_column(&self, column: usize) -> Option<&[Span]> {
-        let spans = self.columns.iter().find(|(index, _)| *index == column as u64);
-        spans.map(|(_, spans)| spans.as_slice())
+    /// The payload frames by top-level column, in the order of the body.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (usize, &[Span])> {
+        self.columns.iter().map(|(column, spans)| (*column, spans.as_slice()))
     }
 }
 
@@ -78,8 +77,9 @@ pub(crate) fn parse_note(json: &str) -> Option<MessageNote> {
     }
     let span = |pair: &Value| Some(Span { offset: pair.get(0)?.as_u64()?, length: pair.get(1)?.as_u64()? });
     let column = |entry: &Value| {
+        let column = usize::try_from(entry.get("column")?.as_u64()?).ok()?;
         let frames = entry.get("frames")?.as_array()?;
-        Some((entry.get("column")?.as_u64()?, frames.iter().map(span).collect::<Option<_>>()?))
+        Some((column, frames.iter().map(span).collect::<Option<_>>()?))
     };
     let columns = match json.get("opaque") {
         None => Vec::new(),
