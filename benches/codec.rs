@@ -84,7 +84,9 @@ fn decode(c: &mut Criterion) {
             decoder.decode(start.clone()).expect("a schema");
             b.iter_batched(
                 || frames.clone(),
-                |frames| black_box(decoder.decode(frames).and_then(DataFrame::into_record_batch).expect("decodes")),
+                |frames| {
+                    black_box(decoder.decode(frames).and_then(DataFrame::into_record_batch).expect("decodes"))
+                },
                 BatchSize::SmallInput,
             );
         });
@@ -106,7 +108,9 @@ fn decode(c: &mut Criterion) {
         group.bench_function("arrow_frames", |b| {
             b.iter_batched(
                 || whole.clone(),
-                |frames| black_box(from_buffers(frames).and_then(DataFrame::into_record_batch).expect("decodes")),
+                |frames| {
+                    black_box(from_buffers(frames).and_then(DataFrame::into_record_batch).expect("decodes"))
+                },
                 BatchSize::SmallInput,
             );
         });
@@ -116,7 +120,10 @@ fn decode(c: &mut Criterion) {
                 |stream| {
                     let frames = Frames::from_stream(stream);
                     black_box(
-                        frames.and_then(from_buffers).and_then(DataFrame::into_record_batch).expect("decodes"),
+                        frames
+                            .and_then(from_buffers)
+                            .and_then(DataFrame::into_record_batch)
+                            .expect("decodes"),
                     )
                 },
                 BatchSize::SmallInput,

@@ -176,12 +176,11 @@ impl Encoder {
         if !trim {
             dictionaries::share_ids(&mut schema, df);
         }
-        self.push_schema(&mut out, schema, df.message_metadata())?;
+        let mut stream = self.push_schema(&mut out, schema, df.message_metadata())?;
         for batch in df.batches() {
             let columns = batch.columns().iter().map(ColumnRef::from);
-            self.push_batch(&mut out, batch.num_rows(), columns, batch.metadata(), trim)?;
+            self.push_batch(&mut stream, &mut out, batch.num_rows(), columns, batch.metadata(), trim)?;
         }
-        self.stream = None;
         write::end(&mut out.header);
         Ok(self.frames(out))
     }
@@ -190,12 +189,12 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DictionaryOfDictionary`].
+    /// [`ErrorKind::DictionaryOfDictionary`], [`ErrorKind::CodecDisabled`].
     pub fn start(&mut self, schema: &SchemaRef) -> Result<Frames> {
         self.copies.reset();
         let mut out = self.output();
         let schema = WireSchema::new(schema.clone())?;
-        self.push_schema(&mut out, schema, &Metadata::new())?;
+        self.stream = Some(self.push_schema(&mut out, schema, &Metadata::new())?);
         Ok(self.frames(out))
     }
 
@@ -208,31 +207,36 @@ impl Encoder {
     /// After an error the stream is as it was before the call.
     pub fn encode_batch(&mut self, batch: &RecordBatch) -> Result<Frames> {
         self.copies.reset();
-        let stream = self.stream.as_mut().ok_or(ErrorKind::Unstarted)?;
-        check_same_schema(0, &stream.schema.schema, batch.schema_ref())?;
-        stream.dictionaries.begin();
-        let mut out = self.output();
-        let columns = batch.columns().iter().map(ColumnRef::Native);
-        let result = self.push_batch(&mut out, batch.num_rows(), columns, &Metadata::new(), false);
-        if let (Err(_), Some(stream)) = (&result, &mut self.stream) {
-            stream.dictionaries.undo();
-        }
-        result?;
-        Ok(self.frames(out))
+        let mut stream = self.stream.take().ok_or(ErrorKind::Unstarted)?;
+        let result = self.encode_batch_of(&mut stream, batch);
+        self.stream = Some(stream);
+        result
     }
 
     /// Ends the stream: the frames of its end marker.
     pub fn finish(&mut self) -> Frames {
         self.copies.reset();
         self.stream = None;
-        let mut header = Vec::with_capacity(write_capacity(0));
+        let mut header = Vec::new();
         write::end(&mut header);
         Frames::new(header, Vec::new())
     }
 
+    fn encode_batch_of(&mut self, stream: &mut Stream, batch: &RecordBatch) -> Result<Frames> {
+        check_same_schema(0, &stream.schema.schema, batch.schema_ref())?;
+        stream.dictionaries.begin();
+        let mut out = self.output();
+        let columns = batch.columns().iter().map(ColumnRef::Native);
+        let result = self.push_batch(stream, &mut out, batch.num_rows(), columns, &Metadata::new(), false);
+        if result.is_err() {
+            stream.dictionaries.undo();
+        }
+        result.map(|()| self.frames(out))
+    }
+
     fn output(&self) -> Output {
         Output {
-            header: Vec::with_capacity(write_capacity(self.frames_hint)),
+            header: Vec::with_capacity(header_capacity(self.frames_hint)),
             frames: Vec::with_capacity(self.frames_hint),
         }
     }
@@ -242,7 +246,7 @@ impl Encoder {
         Frames::new(out.header, out.frames)
     }
 
-    fn push_schema(&mut self, out: &mut Output, schema: WireSchema, metadata: &Metadata) -> Result<()> {
+    fn push_schema(&mut self, out: &mut Output, schema: WireSchema, metadata: &Metadata) -> Result<Stream> {
         if let Some(codec) = self.compression.map(Compression::codec)
             && !codec.is_enabled()
         {
@@ -250,26 +254,11 @@ impl Encoder {
         }
         write::schema(&mut self.builder, &mut out.header, &schema, metadata)?;
         let dictionaries = Dictionaries::new(&schema, self.deltas);
-        self.stream = Some(Stream { schema, dictionaries });
-        Ok(())
+        Ok(Stream { schema, dictionaries })
     }
 
     /// Walks one batch, sends the dictionaries it met, then the batch.
     fn push_batch<'c>(
-        &mut self,
-        out: &mut Output,
-        rows: usize,
-        columns: impl Iterator<Item = ColumnRef<'c>>,
-        metadata: &Metadata,
-        trim: bool,
-    ) -> Result<()> {
-        let Some(mut stream) = self.stream.take() else { return Err(ErrorKind::Unstarted.into()) };
-        let result = self.push_batch_to(&mut stream, out, rows, columns, metadata, trim);
-        self.stream = Some(stream);
-        result
-    }
-
-    fn push_batch_to<'c>(
         &mut self,
         stream: &mut Stream,
         out: &mut Output,
@@ -410,7 +399,7 @@ impl<'c> From<&'c Column> for ColumnRef<'c> {
 
 /// Room for the metadata of about so many frames: 16 bytes for each buffer, of which
 /// there are up to two per frame (absent bitmaps), 16 for each node, and the tables.
-fn write_capacity(frames: usize) -> usize {
+fn header_capacity(frames: usize) -> usize {
     256 + 48 * frames
 }
 

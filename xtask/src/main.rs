@@ -2,8 +2,10 @@
 //!
 //! Each task is one file: its arguments and a `run` that says how the process ends.
 
+mod conformance;
 mod process;
 mod python;
+mod ratios;
 mod test;
 mod testdata;
 
@@ -19,12 +21,19 @@ type Outcome = Result<ExitCode, Box<dyn Error>>;
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The repository's own tasks")]
 enum Task {
+    Conformance(conformance::Args),
+    #[command(hide = true)]
+    Probe(conformance::probe::Args),
+    Ratios(ratios::Args),
     Test(test::Args),
     Testdata(testdata::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Task::parse() {
+        Task::Conformance(args) => conformance::run(args),
+        Task::Probe(args) => conformance::probe::run(args),
+        Task::Ratios(args) => ratios::run(args),
         Task::Test(args) => test::run(args),
         Task::Testdata(args) => testdata::run(args),
     };

@@ -1,0 +1,182 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use arrow_frames::Compression;
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::format::Format;
+
+/// Exchange dataframes between processes and look inside Arrow IPC.
+#[derive(Parser)]
+#[command(name = "arrow-frames", version, about, max_term_width = 100)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    Exchange(ExchangeArgs),
+    #[command(hide = true)]
+    ExchangeReceiver(ReceiverArgs),
+    Inspect(InspectArgs),
+    Verify(VerifyArgs),
+    Convert(ConvertArgs),
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    #[command(hide = true)]
+    Man,
+}
+
+/// Send a file's dataframe to a second process over a socket, and compare what arrives
+///
+/// The second process reads the file by itself and compares what it rebuilds value for value:
+/// schema, metadata, nullability, ordered flags and every value. The same job is then done
+/// with arrow-ipc's StreamWriter and StreamReader; the best of several alternating rounds
+/// is shown (of one round, if the dataframe is larger than 1 GiB).
+#[derive(clap::Args)]
+pub struct ExchangeArgs {
+    /// A .parquet, .csv, .arrow, .feather (IPC file), .arrows or .stream (IPC stream) file
+    pub file: PathBuf,
+    /// The socket between the two processes
+    #[arg(long, value_enum, default_value_t = Transport::DEFAULT)]
+    pub transport: Transport,
+    /// Compress every buffer
+    #[arg(long, value_enum)]
+    pub compress: Option<Codec>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The second process of `exchange`
+#[derive(clap::Args)]
+pub struct ReceiverArgs {
+    /// The Unix domain socket to connect to
+    #[arg(long, required_unless_present = "tcp")]
+    pub uds: Option<PathBuf>,
+    /// The TCP address to connect to
+    #[arg(long, conflicts_with = "uds")]
+    pub tcp: Option<SocketAddr>,
+    /// The file to compare with
+    pub file: PathBuf,
+}
+
+/// Show the messages, columns and frames of an Arrow IPC stream or file
+///
+/// Input that does not decode is shown as far as it is sound, with what is wrong there.
+#[derive(clap::Args)]
+pub struct InspectArgs {
+    /// An Arrow IPC stream or file; `-` is stdin
+    pub file: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Decode an Arrow IPC stream or file with full validation, and say what is wrong and where
+#[derive(clap::Args)]
+pub struct VerifyArgs {
+    /// An Arrow IPC stream or file; `-` is stdin
+    pub file: PathBuf,
+    /// Refuse a message whose body has, or becomes, more bytes than this
+    #[arg(long, value_name = "BYTES")]
+    pub limit_bytes: Option<u64>,
+    /// Refuse to copy more bytes of column data than this; 0 is strict zero copy
+    #[arg(long, value_name = "BYTES")]
+    pub max_copied_bytes: Option<u64>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Convert between Parquet, CSV, and Arrow IPC files and streams
+///
+/// Formats are known by the extension: .parquet, .csv, .arrow or .feather (IPC file),
+/// .arrows or .stream (IPC stream); input also by its first bytes. The output appears under
+/// its name only when it is complete.
+#[derive(clap::Args)]
+pub struct ConvertArgs {
+    /// The file to read; `-` is stdin
+    pub input: PathBuf,
+    /// The file to write; `-` is stdout
+    pub output: PathBuf,
+    /// The format of the input, if its name and first bytes do not tell
+    #[arg(long, value_enum)]
+    pub from: Option<Format>,
+    /// The format of the output, if its name does not tell
+    #[arg(long, value_enum)]
+    pub to: Option<Format>,
+    /// Compress the output (Parquet and Arrow IPC)
+    #[arg(long, value_enum)]
+    pub compress: Option<Codec>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Transport {
+    /// A Unix domain socket
+    #[cfg(unix)]
+    Uds,
+    /// TCP over 127.0.0.1
+    Tcp,
+}
+
+impl Transport {
+    #[cfg(unix)]
+    pub const DEFAULT: Transport = Transport::Uds;
+    #[cfg(not(unix))]
+    pub const DEFAULT: Transport = Transport::Tcp;
+
+    /// As the option spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            #[cfg(unix)]
+            Transport::Uds => "uds",
+            Transport::Tcp => "tcp",
+        }
+    }
+
+    /// For a sentence.
+    pub fn description(self) -> &'static str {
+        match self {
+            #[cfg(unix)]
+            Transport::Uds => "a Unix domain socket",
+            Transport::Tcp => "TCP on 127.0.0.1",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Codec {
+    /// LZ4 frames
+    Lz4,
+    /// ZSTD
+    Zstd,
+}
+
+/// The level that Arrow's writers use unless told otherwise.
+pub const ZSTD_LEVEL: i32 = 3;
+
+impl Codec {
+    /// For an encoder.
+    pub fn compression(self) -> Compression {
+        match self {
+            Codec::Lz4 => Compression::Lz4,
+            Codec::Zstd => Compression::Zstd(ZSTD_LEVEL),
+        }
+    }
+
+    /// As the option spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Codec::Lz4 => "lz4",
+            Codec::Zstd => "zstd",
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Reading a file of any format as a dataframe.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchReader};
+use arrow::error::ArrowError;
+use arrow_frames::{DataFrame, Frames, from_buffers};
+use bytes::Bytes;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::reader::ChunkReader;
+
+use crate::failure::{Failure, Outcome};
+use crate::format::{EXTENSIONS, Format};
+use crate::guard;
+use crate::progress;
+
+/// Rows per batch of formats that have none of their own: enough for frames of half a
+/// megabyte, and far from 2 GiB of text, which an array of strings cannot exceed.
+const BATCH_ROWS: usize = 1 << 16;
+
+/// A file whose format is known.
+pub struct Input {
+    path: PathBuf,
+    format: Format,
+    content: Content,
+}
+
+enum Content {
+    /// A regular file, read as it is needed.
+    File(File, u64),
+    /// What came through a pipe.
+    Memory(Bytes),
+}
+
+impl Input {
+    /// Opens a file, or reads stdin if the path is `-`.
+    pub fn open(path: &Path, format: Option<Format>) -> Outcome<Input> {
+        let failed = |error: io::Error| Failure::of_file(path, error);
+        let mut content = if is_pipe(path) {
+            Content::of_pipe(io::stdin().lock()).map_err(failed)?
+        } else {
+            Content::open(path).map_err(failed)?
+        };
+        let start = content.start().map_err(failed)?;
+        let Some(format) = format.or_else(|| Format::of_input(path, &start)) else {
+            let option = if is_pipe(path) { "say it with --from" } else { "its name should end in" };
+            let names = if is_pipe(path) { "" } else { EXTENSIONS };
+            return Err(Failure::of_file(path, format_args!("unknown format: {option} {names}")));
+        };
+        Ok(Input { path: path.to_owned(), format, content })
+    }
+
+    /// What it is read as.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Reads the dataframe.
+    pub fn dataframe(self) -> Outcome<DataFrame> {
+        let path = self.path.clone();
+        let job = || match self.format {
+            Format::Parquet => match self.content {
+                Content::File(file, _) => parquet(file),
+                Content::Memory(bytes) => parquet(bytes),
+            },
+            Format::Csv => match self.content {
+                Content::File(file, length) => csv(file, length),
+                Content::Memory(bytes) => {
+                    let length = bytes.len() as u64;
+                    csv(Cursor::new(bytes), length)
+                }
+            },
+            Format::File | Format::Stream => ipc(self.format, self.content.bytes()?),
+        };
+        match guard::guarded(job) {
+            Ok(Ok(df)) => Ok(df),
+            Ok(Err(error)) => Err(Failure::of_file(&path, error)),
+            Err(panic) => Err(Failure::of_file(&path, format_args!("its reader gave up: {panic}"))),
+        }
+    }
+
+    /// The bytes of the file.
+    pub fn bytes(self) -> Outcome<Bytes> {
+        self.content.bytes().map_err(|error| Failure::of_file(&self.path, error))
+    }
+}
+
+/// Whether a path stands for stdin or stdout.
+pub fn is_pipe(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The frames of a stream or a file that lies in memory.
+pub fn frames(format: Format, bytes: Bytes) -> arrow_frames::Result<Frames> {
+    match format {
+        Format::Stream => Frames::from_stream(bytes),
+        _ => Frames::from_file(bytes),
+    }
+}
+
+impl Content {
+    fn open(path: &Path) -> io::Result<Content> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if metadata.is_file() { Ok(Content::File(file, metadata.len())) } else { Content::of_pipe(file) }
+    }
+
+    fn of_pipe(pipe: impl Read) -> io::Result<Content> {
+        read_all(pipe, 0).map(Content::Memory)
+    }
+
+    /// The first bytes, as many as any magic has.
+    fn start(&mut self) -> io::Result<Vec<u8>> {
+        const MAGIC: u64 = 8;
+        let mut start = Vec::new();
+        match self {
+            Content::File(file, _) => {
+                file.by_ref().take(MAGIC).read_to_end(&mut start)?;
+                file.rewind()?;
+            }
+            Content::Memory(bytes) => {
+                bytes.as_ref().take(MAGIC).read_to_end(&mut start)?;
+            }
+        }
+        Ok(start)
+    }
+
+    fn bytes(self) -> io::Result<Bytes> {
+        match self {
+            Content::Memory(bytes) => Ok(bytes),
+            Content::File(file, length) => {
+                let bar = progress::bytes("reading", length);
+                let bytes = read_all(bar.wrap_read(file), length);
+                bar.finish_and_clear();
+                bytes
+            }
+        }
+    }
+}
+
+/// Reads to the end; the hint is what a file says of itself, and may be wrong.
+fn read_all(mut reader: impl Read, hint: u64) -> io::Result<Bytes> {
+    let mut bytes = Vec::new();
+    // One more byte than expected lets the read see the end without growing.
+    let capacity = usize::try_from(hint).unwrap_or(usize::MAX).saturating_add(1);
+    bytes.try_reserve_exact(capacity).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+    reader.read_to_end(&mut bytes)?;
+    Ok(Bytes::from(bytes))
+}
+
+type Loaded = Result<DataFrame, Box<dyn std::error::Error>>;
+
+fn parquet(source: impl ChunkReader + 'static) -> Loaded {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(source)?;
+    let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or_default();
+    let bar = progress::rows("reading", rows);
+    let df = collect(builder.with_batch_size(BATCH_ROWS).build()?, |rows| bar.inc(rows as u64));
+    bar.finish_and_clear();
+    df
+}
+
+/// Types are inferred from all rows, so that the last one cannot contradict the first.
+fn csv(mut source: impl Read + Seek, length: u64) -> Loaded {
+    let format = arrow::csv::reader::Format::default().with_header(true);
+    let (schema, _) = format.infer_schema(&mut source, None)?;
+    source.rewind()?;
+    let bar = progress::bytes("reading", length);
+    let reader = arrow::csv::ReaderBuilder::new(Arc::new(schema))
+        .with_format(format)
+        .with_batch_size(BATCH_ROWS)
+        .build(bar.wrap_read(source))?;
+    let df = collect(reader, |_| {});
+    bar.finish_and_clear();
+    df
+}
+
+fn collect(reader: impl RecordBatchReader, read: impl Fn(usize)) -> Loaded {
+    let schema = reader.schema();
+    let batches = reader.inspect(|batch| read(batch.as_ref().map_or(0, RecordBatch::num_rows)));
+    let batches = batches.collect::<Result<_, ArrowError>>()?;
+    Ok(DataFrame::try_from_batches(schema, batches)?)
+}
+
+fn ipc(format: Format, bytes: Bytes) -> Loaded {
+    if bytes.starts_with(b"FEA1") {
+        return Err("Feather V1 is older than Arrow IPC: write the data again as Feather V2".into());
+    }
+    Ok(from_buffers(frames(format, bytes)?)?)
+}
