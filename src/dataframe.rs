@@ -1,5 +1,7 @@
 //! A dataframe: a schema and batches of columns.
 
+use std::sync::Arc;
+
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field, Fields, Metadata, Schema, SchemaRef};
@@ -51,9 +53,12 @@ pub enum Column {
 
 /// A column that travels as a pickle (protocol 5) and its out-of-band buffers.
 ///
-/// Its bytes pass through this crate untouched; nothing is executed.
+/// Its bytes pass through this crate untouched; nothing is executed. Cloning shares them.
 #[derive(Debug, Clone)]
-pub struct OpaqueColumn {
+pub struct OpaqueColumn(Arc<Opaque>);
+
+#[derive(Debug)]
+struct Opaque {
     type_name: String,
     rows: usize,
     buffers: Vec<Buffer>,
@@ -233,7 +238,7 @@ impl Batch {
             Column::Native(array) => Ok(array),
             Column::Opaque(opaque) => Err(Error::from(ErrorKind::Opaque {
                 column: schema.fields().get(index).map(|f| f.name().clone()).unwrap_or_default(),
-                type_name: opaque.type_name,
+                type_name: opaque.type_name().to_owned(),
             })),
         };
         let columns = self.columns.into_iter().enumerate().map(native).collect::<Result<_>>()?;
@@ -247,7 +252,7 @@ impl Column {
     pub fn len(&self) -> usize {
         match self {
             Column::Native(array) => array.len(),
-            Column::Opaque(opaque) => opaque.rows,
+            Column::Opaque(opaque) => opaque.num_rows(),
         }
     }
 
@@ -269,22 +274,22 @@ impl OpaqueColumn {
     /// An opaque column of `rows` rows: `buffers` are the pickle, then its out-of-band
     /// buffers in `NEXT_BUFFER` order. `type_name` is the sender's name of its dtype.
     pub fn new(type_name: impl Into<String>, rows: usize, buffers: Vec<Buffer>) -> Self {
-        OpaqueColumn { type_name: type_name.into(), rows, buffers }
+        OpaqueColumn(Arc::new(Opaque { type_name: type_name.into(), rows, buffers }))
     }
 
     /// The sender's name of the type: `category`, `object`, …
     pub fn type_name(&self) -> &str {
-        &self.type_name
+        &self.0.type_name
     }
 
     /// The number of rows.
     pub fn num_rows(&self) -> usize {
-        self.rows
+        self.0.rows
     }
 
     /// The pickle, then its out-of-band buffers.
     pub fn buffers(&self) -> &[Buffer] {
-        &self.buffers
+        &self.0.buffers
     }
 }
 
@@ -310,7 +315,7 @@ impl From<ArrayRef> for Column {
 
 /// Refuses a schema that is not the dataframe's, naming the first column that differs.
 pub(crate) fn check_same_schema(index: usize, expected: &SchemaRef, found: &SchemaRef) -> Result<()> {
-    if std::sync::Arc::ptr_eq(expected, found) {
+    if Arc::ptr_eq(expected, found) {
         return Ok(());
     }
     let (a, b) = (expected.fields(), found.fields());

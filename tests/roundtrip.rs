@@ -6,14 +6,14 @@ mod common;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, ArrayData, DictionaryArray, Int32Array, MapArray, RecordBatch, RecordBatchOptions, RunArray,
-    StringArray, StructArray,
+    Array, ArrayData, ArrayRef, DictionaryArray, Int32Array, MapArray, RecordBatch, RecordBatchOptions,
+    RunArray, StringArray, StructArray,
 };
 use arrow::datatypes::{DataType, Field, FieldRef, Int8Type, Int32Type, Schema};
 use arrow_buffer::OffsetBuffer;
-use arrow_frames::{Batch, Column, DataFrame, Decoder, Encoder, ErrorKind, Frames, Target, from_buffers};
 #[cfg(any(feature = "lz4", feature = "zstd"))]
 use arrow_frames::Compression;
+use arrow_frames::{Batch, Column, DataFrame, Decoder, Encoder, ErrorKind, Frames, Target, from_buffers};
 
 use common::*;
 
@@ -120,18 +120,17 @@ fn check_every_sample(test: &str, mut check: impl FnMut(&Sample) -> Result<(), S
     };
     for case in cases() {
         for nulls in Nulls::ALL {
+            let whole = make(&case.field, 150, nulls);
             for shape in SHAPES {
                 let (field, array) = match shape {
                     Shape::Rows(rows) => make(&case.field, rows, nulls),
-                    Shape::Slice(from, rows) => {
-                        let (field, array) = make(&case.field, 150, nulls);
-                        (field, array.slice(from, rows))
-                    }
+                    Shape::Slice(from, rows) => (whole.0.clone(), whole.1.slice(from, rows)),
                 };
                 for (nest, put_in) in NESTS {
                     let case = case.name.clone();
                     let (field, array) = put_in(&field, &array);
-                    let mut sample = Sample { case, nulls, shape, nest, is_sliced_outside: false, field, array };
+                    let mut sample =
+                        Sample { case, nulls, shape, nest, is_sliced_outside: false, field, array };
                     visit(&sample);
                     if nest != "plain" {
                         let rows = sample.array.len();
@@ -157,11 +156,47 @@ fn the_matrix_has_every_type() {
     use DataType::*;
     assert_eq!(cases().len(), TYPES);
     let mut missing = vec![
-        "Null", "Boolean", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float16",
-        "Float32", "Float64", "Timestamp", "Date32", "Date64", "Time32", "Time64", "Duration", "Interval", "Binary",
-        "FixedSizeBinary", "LargeBinary", "BinaryView", "Utf8", "LargeUtf8", "Utf8View", "List", "ListView",
-        "FixedSizeList", "LargeList", "LargeListView", "Struct", "Union", "Dictionary", "Decimal32", "Decimal64",
-        "Decimal128", "Decimal256", "Map", "RunEndEncoded",
+        "Null",
+        "Boolean",
+        "Int8",
+        "Int16",
+        "Int32",
+        "Int64",
+        "UInt8",
+        "UInt16",
+        "UInt32",
+        "UInt64",
+        "Float16",
+        "Float32",
+        "Float64",
+        "Timestamp",
+        "Date32",
+        "Date64",
+        "Time32",
+        "Time64",
+        "Duration",
+        "Interval",
+        "Binary",
+        "FixedSizeBinary",
+        "LargeBinary",
+        "BinaryView",
+        "Utf8",
+        "LargeUtf8",
+        "Utf8View",
+        "List",
+        "ListView",
+        "FixedSizeList",
+        "LargeList",
+        "LargeListView",
+        "Struct",
+        "Union",
+        "Dictionary",
+        "Decimal32",
+        "Decimal64",
+        "Decimal128",
+        "Decimal256",
+        "Map",
+        "RunEndEncoded",
     ];
     for case in cases() {
         let variant = match case.field.data_type() {
@@ -242,7 +277,8 @@ fn the_comparison_sees_every_difference() {
         frame(fields, columns.clone())
     };
     let with_floats = |change: fn(&mut Vec<Option<f64>>)| {
-        let mut values: Vec<_> = columns[0].as_any().downcast_ref::<arrow::array::Float64Array>().unwrap().iter().collect();
+        let mut values: Vec<_> =
+            columns[0].as_any().downcast_ref::<arrow::array::Float64Array>().unwrap().iter().collect();
         change(&mut values);
         let mut columns = columns.clone();
         columns[0] = Arc::new(arrow::array::Float64Array::from(values));
@@ -252,11 +288,15 @@ fn the_comparison_sees_every_difference() {
     assert!(differs(with_field(2, fields[2].clone().with_metadata([("k", "w")]))), "field metadata");
     assert!(differs(with_field(0, fields[0].clone().with_name("g"))), "name");
     assert!(!differs(with_floats(|_| {})));
-    assert!(differs(with_floats(|values| values[0] = Some(f64::from_bits(0x7ff0_dead_beef_0002)))), "NaN payload");
+    assert!(
+        differs(with_floats(|values| values[0] = Some(f64::from_bits(0x7ff0_dead_beef_0002)))),
+        "NaN payload"
+    );
     assert!(differs(with_floats(|values| values[0] = None)), "null");
     let with_metadata = frame(fields.clone(), columns.clone()).with_message_metadata([("k", "v")]);
     assert!(differs(with_metadata), "message metadata");
-    let of_ordered = Field::new_list_field(dictionary(DataType::Int8, DataType::Utf8), true).with_dict_is_ordered(true);
+    let of_ordered =
+        Field::new_list_field(dictionary(DataType::Int8, DataType::Utf8), true).with_dict_is_ordered(true);
     let ordered_inside = {
         let mut columns = columns.clone();
         columns[1] = retyped(&columns[1], DataType::List(of_ordered.into()));
@@ -277,15 +317,20 @@ fn retyped(array: &ArrayRef, data_type: DataType) -> ArrayRef {
 #[test]
 fn all_types_in_one_dataframe_of_several_batches() {
     let sizes = [20, 0, 33, 1];
-    let columns_of = |rows| cases().iter().map(move |case| make(&case.field, rows, Nulls::Some)).collect::<Vec<_>>();
+    let columns_of =
+        |rows| cases().iter().map(move |case| make(&case.field, rows, Nulls::Some)).collect::<Vec<_>>();
     let fields: Vec<FieldRef> = columns_of(1).into_iter().map(|(field, _)| field).collect();
-    let schema = Schema::new_with_metadata(fields, [("pandas", "{\"columns\": []}"), ("größe", "ß"), ("", "")]);
+    let schema =
+        Schema::new_with_metadata(fields, [("pandas", "{\"columns\": []}"), ("größe", "ß"), ("", "")]);
     let batch = |(index, rows): (usize, usize)| {
         let columns = columns_of(rows).into_iter().map(|(_, array)| Column::Native(array)).collect();
-        Batch::try_new(columns, rows).unwrap().with_metadata([("batch", index.to_string()), ("note", "é".into())])
+        Batch::try_new(columns, rows)
+            .unwrap()
+            .with_metadata([("batch", index.to_string()), ("note", "é".into())])
     };
     let batches = sizes.into_iter().enumerate().map(batch).collect();
-    let df = DataFrame::try_new(schema.into(), batches).unwrap().with_message_metadata([("sender", "a test")]);
+    let df =
+        DataFrame::try_new(schema.into(), batches).unwrap().with_message_metadata([("sender", "a test")]);
 
     let frames = plain().encode(&df).unwrap();
     let name = || "all types".to_owned();
@@ -320,7 +365,8 @@ fn metadata_of_messages_survives_every_form() {
 fn columns_may_have_the_same_name() {
     let numbers: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
     let texts: ArrayRef = Arc::new(StringArray::from(vec!["x", "y"]));
-    let fields = vec![required("a", DataType::Int32), required("a", DataType::Utf8), required("", DataType::Int32)];
+    let fields =
+        vec![required("a", DataType::Int32), required("a", DataType::Utf8), required("", DataType::Int32)];
     let columns = vec![numbers.clone(), texts, numbers];
     check_all_forms(&RecordBatch::try_new(Schema::new(fields).into(), columns).unwrap().into());
 }
@@ -345,18 +391,29 @@ fn columns_without_batches() {
     check_all_forms(&DataFrame::try_new(Schema::new(fields).into(), vec![]).unwrap());
 }
 
-/// An encoder can be used again, also after an error and in the middle of a stream.
+/// An encoder can be used again, also after an error, and for a whole dataframe in the middle
+/// of a stream, which then goes on.
 #[test]
 fn an_encoder_and_a_decoder_can_be_used_again() {
     let (mut encoder, mut decoder) = (plain(), Decoder::new());
     for case in cases() {
+        let name = || case.name.clone();
         let (field, array) = make(&case.field, 10, Nulls::Some);
         let df = one_column(&field, &array);
-        encoder.start(df.schema()).unwrap();
-        assert!(matches!(encoder.encode_batch(&other_batch()).unwrap_err().kind(), ErrorKind::SchemaMismatch { .. }));
-        let decoded = decoder.decode(encoder.encode(&df).unwrap()).unwrap();
-        assert_same(&df, &decoded, &|| case.name.clone());
-        assert!(matches!(encoder.encode_batch(&other_batch()).unwrap_err().kind(), ErrorKind::Unstarted));
+        let batch = df.clone().into_record_batch().unwrap();
+        let error = encoder.encode_batch(&batch).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Unstarted), "{error}");
+
+        let start = encoder.start(df.schema()).unwrap();
+        let error = encoder.encode_batch(&other_batch()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::SchemaMismatch { .. }), "{error}");
+        let whole = encoder.encode(&df).unwrap();
+        let piece = encoder.encode_batch(&batch).unwrap();
+
+        assert_same(&df, &decoder.decode(whole).unwrap(), &name);
+        decoder.decode(start).unwrap();
+        assert_same(&df, &decoder.decode(piece).unwrap(), &name);
+        assert!(decoder.decode(encoder.finish()).unwrap().batches().is_empty());
     }
 }
 
@@ -385,7 +442,8 @@ fn what_cannot_be_said_is_refused() {
 
     // A null key of a map, a null run end, a null where the field allows none: no such array.
     let keys: ArrayRef = Arc::new(StringArray::from(vec![Some("k"), None]));
-    let entries = StructArray::try_new(vec![required("keys", DataType::Utf8)].into(), vec![keys.clone()], None);
+    let entries =
+        StructArray::try_new(vec![required("keys", DataType::Utf8)].into(), vec![keys.clone()], None);
     assert!(entries.is_err());
     let nullable = StructArray::new(
         vec![field("keys", DataType::Utf8), field("values", DataType::Utf8)].into(),
@@ -396,11 +454,17 @@ fn what_cannot_be_said_is_refused() {
     let map = MapArray::try_new(entries.into(), OffsetBuffer::from_lengths([2]), nullable, None, false);
     assert!(map.is_err(), "Arrow accepts a map with a null key now: add it to the matrix");
     assert!(RunArray::<Int32Type>::try_new(&Int32Array::from(vec![Some(1), None]), &keys).is_err());
-    assert!(RecordBatch::try_new(Schema::new(vec![required("k", DataType::Utf8)]).into(), vec![keys]).is_err());
-    assert!(ArrayData::builder(DataType::RunEndEncoded(
-        field("run_ends", DataType::UInt32).into(),
-        field("values", DataType::Int8).into()
-    )).build().is_err());
+    assert!(
+        RecordBatch::try_new(Schema::new(vec![required("k", DataType::Utf8)]).into(), vec![keys]).is_err()
+    );
+    assert!(
+        ArrayData::builder(DataType::RunEndEncoded(
+            field("run_ends", DataType::UInt32).into(),
+            field("values", DataType::Int8).into()
+        ))
+        .build()
+        .is_err()
+    );
 }
 
 fn other_batch() -> RecordBatch {

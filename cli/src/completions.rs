@@ -13,7 +13,7 @@ pub fn completions(shell: Shell) -> Outcome {
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, name, &mut script);
-    output::write_with(|stdout| stdout.write_all(&script))
+    output::print_bytes(&script)
 }
 
 /// Prints the manual page.
@@ -21,5 +21,5 @@ pub fn man() -> Outcome {
     let mut page = Vec::new();
     let rendered = clap_mangen::Man::new(Args::command()).render(&mut page);
     rendered.map_err(|error| Failure::new("the manual page", error))?;
-    output::write_with(|stdout| stdout.write_all(&page))
+    output::print_bytes(&page)
 }

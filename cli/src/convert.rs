@@ -1,4 +1,113 @@
-//! stub
-use crate::args::ConvertArgs;
-use crate::failure::Outcome;
-pub fn run(_: &ConvertArgs) -> Outcome { Ok(()) }
+//! `convert`: between Parquet, CSV, and Arrow IPC files and streams.
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, IoSlice, IsTerminal, Write};
+use std::path::Path;
+
+use arrow_frames::DataFrame;
+
+use crate::args::{Codec, ConvertArgs};
+use crate::failure::{Failure, Outcome};
+use crate::format::{EXTENSIONS, Format};
+use crate::input::{self, Input};
+use crate::save::save;
+
+/// Runs `convert`.
+pub fn run(args: &ConvertArgs) -> Outcome {
+    let output = args.output.as_path();
+    let Some(format) = args.to.or_else(|| Format::of_name(output)) else {
+        let why = if input::is_pipe(output) {
+            "say the format with --to".to_owned()
+        } else {
+            format!("unknown format: say it with --to, or end the name in {EXTENSIONS}")
+        };
+        return Err(Failure::usage(output.display(), why));
+    };
+    if format == Format::Csv && args.compress.is_some() {
+        return Err(Failure::usage(output.display(), "CSV has no compression: leave --compress away"));
+    }
+    if input::is_pipe(output) && format != Format::Csv && io::stdout().is_terminal() {
+        return Err(Failure::usage("stdout", "a terminal cannot show this format: name a file, or use a pipe"));
+    }
+    let df = Input::open(&args.input, args.from)?.dataframe()?;
+    let target = Target { format, codec: args.compress };
+    if input::is_pipe(output) {
+        target.print(df)
+    } else {
+        target.write(df, output).map_err(|error| Failure::of_file(output, error))
+    }
+}
+
+/// What is written.
+struct Target {
+    format: Format,
+    codec: Option<Codec>,
+}
+
+impl Target {
+    /// Writes a file, which gets its name when it is complete.
+    fn write(&self, df: DataFrame, path: &Path) -> Result<(), Box<dyn Error>> {
+        // A pipe or a device is written to as it is; replacing it would be a surprise.
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+            return save(df, self.format, self.codec, File::options().write(true).open(path)?);
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut file = new_file().tempfile_in(folder.unwrap_or(Path::new(".")))?;
+        save(df, self.format, self.codec, file.as_file_mut())?;
+        file.persist(path)?;
+        Ok(())
+    }
+
+    /// Writes to stdout. A reader that has gone away wanted no more.
+    fn print(&self, df: DataFrame) -> Outcome {
+        let mut pipe = Pipe { stdout: io::stdout(), is_closed: false };
+        match save(df, self.format, self.codec, &mut pipe) {
+            Err(error) if !pipe.is_closed => Err(Failure::new("stdout", error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A file in the making, with the permissions that a new file has.
+fn new_file() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".arrow-frames-").suffix(".part");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The process's mask takes away from it what it takes from any new file.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder
+}
+
+/// Stdout, which remembers that its reader has gone: errors of other crates do not tell.
+struct Pipe {
+    stdout: io::Stdout,
+    is_closed: bool,
+}
+
+impl Pipe {
+    fn watch<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        self.is_closed |= result.as_ref().is_err_and(|error| error.kind() == ErrorKind::BrokenPipe);
+        result
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.stdout.write(bytes);
+        self.watch(written)
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let written = self.stdout.write_vectored(slices);
+        self.watch(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.stdout.flush();
+        self.watch(flushed)
+    }
+}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchReader};
 use arrow::error::ArrowError;
-use arrow_frames::{DataFrame, Frames, from_buffers};
+use arrow_frames::{DataFrame, Frames, Limits, from_buffers};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::ChunkReader;
@@ -39,23 +39,13 @@ impl Input {
     /// Opens a file, or reads stdin if the path is `-`.
     pub fn open(path: &Path, format: Option<Format>) -> Outcome<Input> {
         let failed = |error: io::Error| Failure::of_file(path, error);
-        let mut content = if is_pipe(path) {
-            Content::of_pipe(io::stdin().lock()).map_err(failed)?
-        } else {
-            Content::open(path).map_err(failed)?
-        };
+        let mut content = Content::of_path(path).map_err(failed)?;
         let start = content.start().map_err(failed)?;
         let Some(format) = format.or_else(|| Format::of_input(path, &start)) else {
-            let option = if is_pipe(path) { "say it with --from" } else { "its name should end in" };
-            let names = if is_pipe(path) { "" } else { EXTENSIONS };
-            return Err(Failure::of_file(path, format_args!("unknown format: {option} {names}")));
+            let why = format_args!("unknown format: its name should end in {EXTENSIONS}");
+            return Err(Failure::of_file(path, why));
         };
         Ok(Input { path: path.to_owned(), format, content })
-    }
-
-    /// What it is read as.
-    pub fn format(&self) -> Format {
-        self.format
     }
 
     /// Reads the dataframe.
@@ -82,9 +72,20 @@ impl Input {
         }
     }
 
-    /// The bytes of the file.
-    pub fn bytes(self) -> Outcome<Bytes> {
-        self.content.bytes().map_err(|error| Failure::of_file(&self.path, error))
+}
+
+/// Reads Arrow IPC into memory, sound or not; stdin if the path is `-`.
+pub fn ipc_bytes(path: &Path) -> Outcome<(Format, Bytes)> {
+    let failed = |error: io::Error| Failure::of_file(path, error);
+    let mut content = Content::of_path(path).map_err(failed)?;
+    let start = content.start().map_err(failed)?;
+    // What has no name and no magic is most likely a stream with a damaged start.
+    let format = Format::of_input(path, &start).unwrap_or(Format::Stream);
+    match format {
+        Format::File | Format::Stream => Ok((format, content.bytes().map_err(failed)?)),
+        Format::Parquet | Format::Csv => {
+            Err(Failure::of_file(path, "not Arrow IPC: `arrow-frames convert` makes it that"))
+        }
     }
 }
 
@@ -94,15 +95,18 @@ pub fn is_pipe(path: &Path) -> bool {
 }
 
 /// The frames of a stream or a file that lies in memory.
-pub fn frames(format: Format, bytes: Bytes) -> arrow_frames::Result<Frames> {
+pub fn frames_within(format: Format, bytes: Bytes, limits: &Limits) -> arrow_frames::Result<Frames> {
     match format {
-        Format::Stream => Frames::from_stream(bytes),
-        _ => Frames::from_file(bytes),
+        Format::Stream => Frames::from_stream_with_limits(bytes, limits),
+        _ => Frames::from_file_with_limits(bytes, limits),
     }
 }
 
 impl Content {
-    fn open(path: &Path) -> io::Result<Content> {
+    fn of_path(path: &Path) -> io::Result<Content> {
+        if is_pipe(path) {
+            return Content::of_pipe(io::stdin().lock());
+        }
         let file = File::open(path)?;
         let metadata = file.metadata()?;
         if metadata.is_file() { Ok(Content::File(file, metadata.len())) } else { Content::of_pipe(file) }
@@ -188,5 +192,5 @@ fn ipc(format: Format, bytes: Bytes) -> Loaded {
     if bytes.starts_with(b"FEA1") {
         return Err("Feather V1 is older than Arrow IPC: write the data again as Feather V2".into());
     }
-    Ok(from_buffers(frames(format, bytes)?)?)
+    Ok(from_buffers(frames_within(format, bytes, &Limits::default())?)?)
 }

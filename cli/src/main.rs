@@ -4,6 +4,7 @@
 //! data or the system, 2 if it is the command line.
 
 mod args;
+mod check;
 mod completions;
 mod convert;
 mod exchange;
@@ -14,7 +15,9 @@ mod input;
 mod inspect;
 mod output;
 mod progress;
+mod save;
 mod text;
+mod utc;
 mod verify;
 
 use std::process::ExitCode;
@@ -31,10 +34,7 @@ fn main() -> ExitCode {
         .unwrap_or_else(|panic| Err(Failure::new("internal error", panic)));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            failure.report();
-            ExitCode::FAILURE
-        }
+        Err(failure) => failure.report(),
     }
 }
 

@@ -70,6 +70,11 @@ pub fn table<'a>(header: impl IntoIterator<Item = &'a str>) -> Table {
     table
 }
 
+/// The width of the terminal on stdout, if it is one.
+pub fn terminal_width() -> Option<usize> {
+    Table::new().width().map(usize::from)
+}
+
 /// A cell that holds a number.
 pub fn number(text: impl Into<String>) -> Cell {
     Cell::new(text.into()).set_alignment(CellAlignment::Right)

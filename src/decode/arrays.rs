@@ -271,18 +271,15 @@ impl Reader<'_, '_> {
     #[inline]
     fn node_and_validity(&mut self) -> Result<(Node, Option<NullBuffer>)> {
         let node = self.node()?;
-        let buffer = self.buffer()?;
-        let nulls = if buffer.is_empty() {
-            if node.nulls > 0 && node.rows > 0 {
-                return Err(self.null_count(node.nulls, 0));
+        let nulls = match self.buffer_if_any()? {
+            None if node.nulls > 0 => return Err(self.null_count(node.nulls, 0)),
+            None => None,
+            Some(_) if node.nulls == 0 && !self.trust.validates() => None,
+            Some(buffer) => {
+                let bits = self.bits(buffer, node.rows, Part::Validity)?;
+                let nulls = trusted::nulls(bits, node.nulls, self.trust, self.name())?;
+                (node.nulls > 0).then_some(nulls)
             }
-            None
-        } else if node.nulls == 0 && !self.trust.validates() {
-            None
-        } else {
-            let bits = self.bits(buffer, node.rows, Part::Validity)?;
-            let nulls = trusted::nulls(bits, node.nulls, self.trust, self.name())?;
-            (node.nulls > 0).then_some(nulls)
         };
         Ok((node, nulls))
     }
@@ -301,8 +298,7 @@ impl Reader<'_, '_> {
         if rows == 0 && buffer.is_empty() {
             return Ok(vec![O::default()].into());
         }
-        let count = rows.checked_add(1).unwrap_or(usize::MAX);
-        self.elements(buffer, count, Part::Offsets)
+        self.elements(buffer, rows.saturating_add(1), Part::Offsets)
     }
 
     fn check_offsets<O: OffsetSizeTrait>(

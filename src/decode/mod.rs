@@ -113,8 +113,8 @@ struct Stream {
     wire: WireSchema,
     /// The schema of the projected columns.
     schema: SchemaRef,
-    /// For each column of the projection, its place in the stream.
-    projection: Option<Vec<usize>>,
+    /// For each column of the projection, its place among the wanted columns.
+    places: Option<Vec<usize>>,
     /// Whether each column of the stream is wanted.
     wanted: Vec<bool>,
     dictionaries: Dictionaries,
@@ -243,7 +243,7 @@ impl Decoder {
                     return Err(ErrorKind::SchemaRepeated { position: start }.into());
                 }
                 let wire = WireSchema::read(schema, limits)?;
-                stream = Some(Stream::new(wire, self.projection.clone(), message.metadata())?);
+                stream = Some(Stream::new(wire, self.projection.as_deref(), message.metadata())?);
             } else if let Some(meta) = BatchMeta::of(&message)? {
                 let stream = stream.as_mut().ok_or(ErrorKind::SchemaMissing { position: start })?;
                 if let Header::Dictionary { id, is_delta, .. } = message.header {
@@ -303,48 +303,52 @@ impl Stream {
         if fields.is_empty() {
             reader.check_free_rows(meta.rows)?;
         }
-        let mut columns: Vec<Option<Column>> = Vec::with_capacity(fields.len());
-        let mut has_opaque = false;
+        let mut columns = Vec::with_capacity(self.schema.fields().len());
+        let mut opaque_columns = Vec::new();
         for (index, (field, wanted)) in fields.iter().zip(&self.wanted).enumerate() {
             reader.start_column(index);
-            if *wanted {
-                has_opaque |= opaque::is_marked(field);
-                columns.push(Some(Column::Native(reader.column(field.data_type())?)));
-            } else {
+            if !wanted {
                 reader.skip(field.data_type())?;
-                columns.push(None);
+                continue;
             }
+            if opaque::is_marked(field) {
+                opaque_columns.push((index, columns.len(), field));
+            }
+            columns.push(Column::Native(reader.column(field.data_type())?));
         }
-        let mut payload = reader.payload(has_opaque)?;
+        let mut payload = reader.payload(!opaque_columns.is_empty())?;
         reader.finish()?;
-        if has_opaque {
-            for (index, field) in fields.iter().enumerate().filter(|(_, f)| opaque::is_marked(f)) {
-                let Some(slot @ Some(_)) = columns.get_mut(index) else { continue };
-                let Some(buffers) = payload.remove(&index) else {
-                    return Err(ErrorKind::PayloadLost { column: field.name().clone() }.into());
-                };
-                let opaque = OpaqueColumn::new(opaque::type_name(field), meta.rows, buffers);
-                *slot = Some(Column::Opaque(opaque));
-            }
+        for (index, place, field) in opaque_columns {
+            let (Some(slot), Some(buffers)) = (columns.get_mut(place), payload.remove(&index)) else {
+                return Err(ErrorKind::PayloadLost { column: field.name().clone() }.into());
+            };
+            *slot = Column::Opaque(OpaqueColumn::new(opaque::type_name(field), meta.rows, buffers));
         }
-        match &self.projection {
-            None => Ok(columns.into_iter().flatten().collect()),
-            Some(projection) => {
-                let pick = |&index: &usize| columns.get(index).cloned().flatten();
-                Ok(projection.iter().filter_map(pick).collect())
-            }
+        match &self.places {
+            None => Ok(columns),
+            Some(places) => Ok(places.iter().filter_map(|&place| columns.get(place).cloned()).collect()),
         }
     }
-    fn new(wire: WireSchema, projection: Option<Vec<usize>>, metadata: Metadata) -> Result<Self> {
-        let (schema, wanted) = match &projection {
-            None => (wire.schema.clone(), vec![true; wire.schema.fields().len()]),
-            Some(columns) => {
-                let schema = project_schema(&wire.schema, columns)?;
-                let all = 0..wire.schema.fields().len();
-                (schema, all.map(|index| columns.contains(&index)).collect())
+
+    fn new(wire: WireSchema, projection: Option<&[usize]>, metadata: Metadata) -> Result<Self> {
+        let count = wire.schema.fields().len();
+        let (schema, wanted, places) = match projection {
+            None => (wire.schema.clone(), vec![true; count], None),
+            Some(projection) => {
+                let schema = project_schema(&wire.schema, projection)?;
+                let mut wanted = vec![false; count];
+                for index in projection {
+                    if let Some(wanted) = wanted.get_mut(*index) {
+                        *wanted = true;
+                    }
+                }
+                let decoded: Vec<usize> = (0..count).filter(|i| wanted.get(*i) == Some(&true)).collect();
+                let place = |index| decoded.binary_search(index).ok();
+                let places = projection.iter().filter_map(place).collect();
+                (schema, wanted, Some(places))
             }
         };
         let dictionaries = Dictionaries::new(&wire, &wanted)?;
-        Ok(Stream { wire, schema, projection, wanted, dictionaries, metadata })
+        Ok(Stream { wire, schema, places, wanted, dictionaries, metadata })
     }
 }

@@ -155,14 +155,22 @@ impl<'r, 'd> Reader<'r, 'd> {
         Ok(Node { rows, nulls })
     }
 
-    /// The next declared buffer: a frame, or empty.
-    pub(super) fn buffer(&mut self) -> Result<Buffer> {
+    /// The next declared buffer; an empty one is not there.
+    #[inline]
+    pub(super) fn buffer_if_any(&mut self) -> Result<Option<Buffer>> {
         let span = self.next_span()?;
         if span.length == 0 {
-            return Ok(Buffer::default());
+            return Ok(None);
         }
         let frame = self.incoming.next(span.length)?;
-        if self.meta.codec.is_some() { self.decompress(frame) } else { Ok(frame) }
+        let buffer = if self.meta.codec.is_some() { self.decompress(frame)? } else { frame };
+        Ok((!buffer.is_empty()).then_some(buffer))
+    }
+
+    /// The next declared buffer: a frame, or empty.
+    #[inline]
+    pub(super) fn buffer(&mut self) -> Result<Buffer> {
+        Ok(self.buffer_if_any()?.unwrap_or_default())
     }
 
     /// Passes over the next declared buffer.
@@ -203,7 +211,8 @@ impl<'r, 'd> Reader<'r, 'd> {
             self.claim(CopyReason::Misaligned, needed)?;
             aligned_copy(buffer.get(..needed).unwrap_or_default())?
         };
-        Ok(ScalarBuffer::new(buffer, 0, count))
+        // A buffer of just this length is moved; slicing it would touch its count.
+        if buffer.len() == needed { Ok(buffer.into()) } else { Ok(ScalarBuffer::new(buffer, 0, count)) }
     }
 
     /// The next count of variadic buffers.

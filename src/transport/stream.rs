@@ -8,7 +8,6 @@ use crate::limits::Limits;
 use crate::wire::batch::{BatchMeta, Span};
 use crate::wire::envelope::{self, Next};
 use crate::wire::message::Message;
-use crate::wire::{ALIGNMENT, padded};
 
 /// Zeros between frames. A body may end in up to a message's alignment of them, a body
 /// of another writer in more.
@@ -270,11 +269,6 @@ impl<'a> Bodies<'a> {
     fn wrong_count(&self) -> crate::Error {
         ErrorKind::FrameCount { expected: self.expected, found: self.found }.into()
     }
-}
-
-/// The zeros that bring a length to a multiple of 64.
-pub(super) fn padding(length: u64) -> u64 {
-    padded(length).unwrap_or(length).saturating_sub(length) % ALIGNMENT as u64
 }
 
 /// On a 32-bit machine a length of more than 4 GiB is of nothing that lies in memory.

@@ -42,7 +42,9 @@ impl Footer {
         let footer = ipc::root_as_footer_with_opts(&verifier(bytes.len(), limits), bytes)
             .map_err(|source| ErrorKind::Flatbuffer { position, source })?;
         match footer.version() {
-            ipc::MetadataVersion::V4 | ipc::MetadataVersion::V5 => {}
+            // V1 is what a footer that does not say has: Java's writer left it out until 0.15.
+            // Every message says its own.
+            ipc::MetadataVersion::V1 | ipc::MetadataVersion::V4 | ipc::MetadataVersion::V5 => {}
             ipc::MetadataVersion(version) => {
                 return Err(ErrorKind::MetadataVersion { position, version }.into());
             }

@@ -47,7 +47,7 @@ impl MessageNote {
             None => return false,
         };
         for span in self.spans() {
-            if span.offset % ALIGNMENT as u64 != 0 || span.offset < end {
+            if !span.offset.is_multiple_of(ALIGNMENT as u64) || span.offset < end {
                 return false;
             }
             match end_of(&span) {

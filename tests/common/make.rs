@@ -98,13 +98,15 @@ fn data(data_type: &DataType, rows: usize, nulls: Nulls, rng: &mut Rng) -> Array
         }
         ListView(child) => {
             let (views, length) = list_views(rows, rng);
-            let (offsets, sizes): (Vec<i32>, Vec<i32>) = views.iter().map(|v| (v.0 as i32, v.1 as i32)).unzip();
+            let (offsets, sizes): (Vec<i32>, Vec<i32>) =
+                views.iter().map(|v| (v.0 as i32, v.1 as i32)).unzip();
             builder = builder.add_buffer(Buffer::from_vec(offsets)).add_buffer(Buffer::from_vec(sizes));
             builder = builder.add_child_data(child_data(child, length, nulls, rng));
         }
         LargeListView(child) => {
             let (views, length) = list_views(rows, rng);
-            let (offsets, sizes): (Vec<i64>, Vec<i64>) = views.iter().map(|v| (v.0 as i64, v.1 as i64)).unzip();
+            let (offsets, sizes): (Vec<i64>, Vec<i64>) =
+                views.iter().map(|v| (v.0 as i64, v.1 as i64)).unzip();
             builder = builder.add_buffer(Buffer::from_vec(offsets)).add_buffer(Buffer::from_vec(sizes));
             builder = builder.add_child_data(child_data(child, length, nulls, rng));
         }
@@ -135,9 +137,8 @@ fn data(data_type: &DataType, rows: usize, nulls: Nulls, rng: &mut Rng) -> Array
             let width = key.primitive_width().unwrap();
             let most = if width == 1 { 100 } else { 1000 };
             let count = (rows / 2 + 1).min(most);
-            let keys: Vec<u8> = (0..rows)
-                .flat_map(|_| (rng.below(count) as u64).to_le_bytes()[..width].to_vec())
-                .collect();
+            let keys: Vec<u8> =
+                (0..rows).flat_map(|_| (rng.below(count) as u64).to_le_bytes()[..width].to_vec()).collect();
             builder = builder.add_buffer(Buffer::from_slice_ref(&keys));
             builder = builder.add_child_data(data(value, count, inner(nulls), rng));
         }
@@ -208,7 +209,10 @@ fn number(data_type: &DataType, rng: &mut Rng) -> [u8; 32] {
     const SECONDS: i128 = 9_223_372_036;
     let number = match data_type {
         Float16 => special(&[0x0000, 0x8000, 0x3c00, 0x7c00, 0xfc00, 0x7e00, 0x7d01, 0xfeaa, 0x0001], rng),
-        Float32 => special(&[0, 0x8000_0000, 0x3f80_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0xffc1_2345, 1], rng),
+        Float32 => special(
+            &[0, 0x8000_0000, 0x3f80_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_0000, 0xffc1_2345, 1],
+            rng,
+        ),
         Float64 => special(
             &[0, 1 << 63, 0x3ff0 << 48, 0x7ff0 << 48, 0xfff0 << 48, 0x7ff8 << 48, 0x7ff0_dead_beef_0001, 1],
             rng,

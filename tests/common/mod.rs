@@ -213,7 +213,8 @@ pub fn union(mode: UnionMode) -> DataType {
         field("nothing", DataType::Null),
         field("unused", DataType::Float64),
     ];
-    let fields = [(5, fields[0].clone()), (0, fields[1].clone()), (127, fields[2].clone()), (9, fields[3].clone())];
+    let fields =
+        [(5, fields[0].clone()), (0, fields[1].clone()), (127, fields[2].clone()), (9, fields[3].clone())];
     DataType::Union(fields.into_iter().map(|(id, field)| (id, Arc::new(field))).collect(), mode)
 }
 

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{
-    Array, ArrayRef, DictionaryArray, Int8Array, ListArray, StructArray, UInt16Array,
-};
+use arrow::array::{Array, ArrayRef, DictionaryArray, Int8Array, ListArray, StructArray, UInt16Array};
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, UInt16Type};
 use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 

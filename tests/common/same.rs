@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use arrow::array::{Array, ArrayRef};
-use arrow::datatypes::{DataType, Field, Schema};
+use arrow::datatypes::{DataType, Field, Metadata, Schema};
 use arrow_frames::{Column, DataFrame};
 
 /// Panics unless two dataframes are equal in all that a dataframe says. `context` is only
@@ -53,18 +53,14 @@ pub fn same(left: &DataFrame, right: &DataFrame) -> Result<(), String> {
 
 fn same_schema(left: &Schema, right: &Schema) -> Result<(), String> {
     equal("schema metadata", left.metadata(), right.metadata())?;
-    equal("schema", &signature(left), &signature(right))?;
-    // Whatever the signature might forget.
-    equal("schema", left, right)
+    equal("schema", &signature(left), &signature(right))
 }
 
 fn same_array(left: &ArrayRef, right: &ArrayRef) -> Result<(), String> {
-    let describe = |array: &ArrayRef| {
-        let mut lines = Vec::new();
-        describe_type(array.data_type(), "", &mut lines);
-        lines
-    };
-    equal("type", &describe(left), &describe(right))?;
+    let (mut left_fields, mut right_fields) = (Vec::new(), Vec::new());
+    describe_inside(left.data_type(), &mut left_fields);
+    describe_inside(right.data_type(), &mut right_fields);
+    equal("type", &left_fields, &right_fields)?;
     equal("type", left.data_type(), right.data_type())?;
     equal("rows", &left.len(), &right.len())?;
     equal("nulls", &left.null_count(), &right.null_count())?;
@@ -89,38 +85,44 @@ pub fn assert_valid(df: &DataFrame, context: &dyn Fn() -> String) {
     }
 }
 
-/// All that a schema says, a line per field at any depth.
-pub fn signature(schema: &Schema) -> Vec<String> {
-    let mut lines = Vec::new();
-    schema.fields().iter().for_each(|field| describe(field, "", &mut lines));
-    lines
+/// All that a field says.
+#[derive(Debug, PartialEq)]
+pub struct Described<'a> {
+    name: &'a str,
+    data_type: &'a DataType,
+    nullable: bool,
+    metadata: &'a Metadata,
+    /// Which `Field ==` leaves out.
+    ordered: Option<bool>,
 }
 
-fn describe(field: &Field, path: &str, lines: &mut Vec<String>) {
-    let path = format!("{path}/{}", field.name());
-    lines.push(format!(
-        "{path}: {} nullable={} ordered={:?} metadata={:?}",
-        field.data_type(),
-        field.is_nullable(),
-        field.dict_is_ordered(),
-        field.metadata(),
-    ));
-    describe_type(field.data_type(), &path, lines);
+/// The fields of a schema at any depth.
+pub fn signature(schema: &Schema) -> Vec<Described<'_>> {
+    let mut fields = Vec::new();
+    schema.fields().iter().for_each(|field| describe(field, &mut fields));
+    fields
 }
 
-fn describe_type(data_type: &DataType, path: &str, lines: &mut Vec<String>) {
+fn describe<'a>(field: &'a Field, out: &mut Vec<Described<'a>>) {
+    out.push(Described {
+        name: field.name(),
+        data_type: field.data_type(),
+        nullable: field.is_nullable(),
+        metadata: field.metadata(),
+        ordered: field.dict_is_ordered(),
+    });
+    describe_inside(field.data_type(), out);
+}
+
+fn describe_inside<'a>(data_type: &'a DataType, out: &mut Vec<Described<'a>>) {
     use DataType::*;
     match data_type {
-        List(child) | LargeList(child) | ListView(child) | LargeListView(child) => {
-            describe(child, path, lines);
-        }
-        FixedSizeList(child, _) | Map(child, _) => describe(child, path, lines),
-        Struct(fields) => fields.iter().for_each(|field| describe(field, path, lines)),
-        Union(fields, _) => {
-            fields.iter().for_each(|(id, field)| describe(field, &format!("{path}#{id}"), lines));
-        }
-        RunEndEncoded(ends, values) => [ends, values].iter().for_each(|field| describe(field, path, lines)),
-        Dictionary(_, values) => describe_type(values, &format!("{path}/values"), lines),
+        List(child) | LargeList(child) | ListView(child) | LargeListView(child) => describe(child, out),
+        FixedSizeList(child, _) | Map(child, _) => describe(child, out),
+        Struct(fields) => fields.iter().for_each(|field| describe(field, out)),
+        Union(fields, _) => fields.iter().for_each(|(_, field)| describe(field, out)),
+        RunEndEncoded(ends, values) => [ends, values].into_iter().for_each(|field| describe(field, out)),
+        Dictionary(_, values) => describe_inside(values, out),
         _ => {}
     }
 }

@@ -47,7 +47,7 @@ pub fn run(args: Args) -> Outcome {
         must(cargo().args(["bench", "--package", "arrow-frames", "--bench", "codec", "--"]).args(options))?;
     }
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_FULL_CONDENSED);
+    table.load_style(presets::UTF8_FULL_CONDENSED);
     table.set_header(["job", "columns × rows", "arrow-frames", "arrow-ipc", "ratio", "target", ""]);
     let mut missed = 0;
     for job in &JOBS {

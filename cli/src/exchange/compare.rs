@@ -8,6 +8,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow_frames::{Batch, Column, DataFrame, OpaqueColumn};
 
 use crate::text;
+use crate::utc::utc;
 
 /// The first difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,7 +184,8 @@ fn shown(array: &ArrayRef, row: usize) -> String {
     /// Enough to recognise a value by.
     const WIDTH: usize = 40;
     let options = FormatOptions::default().with_null("null");
-    let text = ArrayFormatter::try_new(array, &options).and_then(|f| f.value(row).try_to_string());
+    let array = utc(array);
+    let text = ArrayFormatter::try_new(&array, &options).and_then(|f| f.value(row).try_to_string());
     text.map_or_else(|_| "a value".to_owned(), |text| text::shortened(&text, WIDTH))
 }
 

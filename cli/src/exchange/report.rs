@@ -1,5 +1,6 @@
 //! What an exchange found, as a table and as JSON.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -184,6 +185,8 @@ impl Report {
     /// For programs.
     pub fn to_json(&self) -> Value {
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let encode = by_column(&self.encode_copies);
+        let decode = by_column(&self.decode_copies);
         let columns = self.contents.columns.iter().enumerate().map(|(index, column)| {
             json!({
                 "name": column.name,
@@ -191,8 +194,7 @@ impl Report {
                 "kind": column.kind(),
                 "frames": column.frames,
                 "bytes": column.bytes,
-                "copied": { "encode": copied(&self.encode_copies, index),
-                            "decode": copied(&self.decode_copies, index) },
+                "copied": { "encode": copied(&encode, index), "decode": copied(&decode, index) },
             })
         });
         let frames = self.frames.map(|times| {
@@ -235,17 +237,20 @@ impl Report {
 
     fn columns_table(&self) -> Table {
         let mut table = table(["column", "type", "travels", "frames", "bytes", "copied"]);
-        for (index, column) in self.contents.columns.iter().enumerate() {
-            let copied = [&self.encode_copies, &self.decode_copies]
-                .map(|copies| copies.iter().filter(|c| c.column == index).map(|c| c.bytes).sum::<u64>());
+        let copies = [by_column(&self.encode_copies), by_column(&self.decode_copies)];
+        for (index, column) in self.contents.columns.iter().enumerate().take(MOST_ROWS) {
+            let copied = copies.iter().flat_map(|copies| copies.get(&index)).flatten();
             table.add_row([
                 Cell::new(shortened(&column.name, NAME_WIDTH)),
                 Cell::new(shortened(&column.data_type, TYPE_WIDTH)),
                 Cell::new(column.kind()),
                 number(count(column.frames)),
                 number(count(column.bytes)),
-                number(count(copied.into_iter().sum::<u64>())),
+                number(count(copied.map(|copied| copied.bytes).sum::<u64>())),
             ]);
+        }
+        if let Some(more @ 1..) = self.contents.columns.len().checked_sub(MOST_ROWS) {
+            table.add_row([format!("… {} more", count(more)), "--json has all".to_owned()]);
         }
         table.add_row([
             Cell::new("total"),
@@ -302,12 +307,23 @@ impl Report {
 const NAME_WIDTH: usize = 40;
 const TYPE_WIDTH: usize = 60;
 
+/// Rows that a person still reads.
+const MOST_ROWS: usize = 1000;
+
 fn sum(copies: &[Copies]) -> u64 {
     copies.iter().map(|copied| copied.bytes).sum()
 }
 
+fn by_column(copies: &[Copies]) -> BTreeMap<usize, Vec<&Copies>> {
+    let mut columns: BTreeMap<usize, Vec<&Copies>> = BTreeMap::new();
+    for copied in copies {
+        columns.entry(copied.column).or_default().push(copied);
+    }
+    columns
+}
+
 /// The copies of one column.
-fn copied(copies: &[Copies], column: usize) -> Vec<Value> {
-    let of_column = copies.iter().filter(|copied| copied.column == column);
+fn copied(copies: &BTreeMap<usize, Vec<&Copies>>, column: usize) -> Vec<Value> {
+    let of_column = copies.get(&column).into_iter().flatten();
     of_column.map(|copied| json!({ "reason": copied.reason, "bytes": copied.bytes })).collect()
 }

@@ -1,6 +1,5 @@
 //! The first process: encodes, sends, and asks the second one what arrived.
 
-use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,122 @@
-//! stub
+//! `inspect`: what lies where in an Arrow IPC stream or file.
+
+mod json;
+mod picture;
+mod report;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field};
+use arrow_frames::{BufferLayout, Layout, MessageLayout};
+use bytes::Bytes;
+use serde_json::Value;
+
 use crate::args::InspectArgs;
-use crate::failure::Outcome;
-pub fn run(_: &InspectArgs) -> Outcome { Ok(()) }
+use crate::check::{self, Options};
+use crate::failure::{Failure, Outcome};
+use crate::format::Format;
+use crate::input;
+use crate::output;
+
+/// Runs `inspect`.
+pub fn run(args: &InspectArgs) -> Outcome {
+    let (format, bytes) = input::ipc_bytes(&args.file)?;
+    let inspected = Inspected::new(&args.file, format, bytes);
+    if args.json {
+        output::print_json(&json::document(&inspected))?;
+    } else {
+        output::print(&report::report(&inspected))?;
+    }
+    match inspected.problem {
+        None => Ok(()),
+        Some(problem) => Err(Failure::of_file(&args.file, problem)),
+    }
+}
+
+/// What was found.
+struct Inspected {
+    file: String,
+    format: Format,
+    length: u64,
+    layout: Layout,
+    /// Of each column, the frames in all messages and their bytes.
+    totals: Vec<(usize, u64)>,
+    /// Why it does not decode, if it does not.
+    problem: Option<String>,
+}
+
+impl Inspected {
+    fn new(path: &Path, format: Format, bytes: Bytes) -> Inspected {
+        let layout = check::layout(format, &bytes);
+        let checked = check::check(format, &bytes, &layout, &Options::default());
+        let problem = checked.err().map(|fault| fault.to_string());
+        let length = bytes.len() as u64;
+        let totals = totals(&layout);
+        Inspected { file: path.display().to_string(), format, length, layout, totals, problem }
+    }
+
+    /// The schema's fields.
+    fn fields(&self) -> &[Arc<Field>] {
+        self.layout.schema.as_ref().map_or(&[], |schema| schema.fields())
+    }
+
+    /// The name of a column, of no column: empty.
+    fn column_name(&self, column: usize) -> &str {
+        self.fields().get(column).map_or("", |field| field.name())
+    }
+
+    fn form(&self) -> &'static str {
+        if self.format == Format::Stream { "stream" } else { "file" }
+    }
+}
+
+fn totals(layout: &Layout) -> Vec<(usize, u64)> {
+    let columns = layout.schema.as_ref().map_or(0, |schema| schema.fields().len());
+    let mut totals = vec![(0usize, 0u64); columns];
+    for buffer in layout.messages.iter().flat_map(|message| &message.buffers) {
+        if let Some((frames, bytes)) = totals.get_mut(buffer.column)
+            && buffer.length > 0
+        {
+            *frames += 1;
+            *bytes = bytes.saturating_add(buffer.length);
+        }
+    }
+    totals
+}
+
+/// A buffer and where it lies.
+struct Placed<'a> {
+    buffer: &'a BufferLayout,
+    /// Its first byte in the file.
+    position: u64,
+    /// Bytes from its end to the next one, or to the end of the body; `None` if that
+    /// starts before this ends.
+    padding: Option<u64>,
+}
+
+impl Placed<'_> {
+    /// The largest power of two that its position is a multiple of, up to a page.
+    fn alignment(&self) -> u64 {
+        const PAGE: u32 = 12;
+        1 << self.position.trailing_zeros().min(PAGE)
+    }
+}
+
+/// The buffers of a message.
+fn placed(message: &MessageLayout) -> impl Iterator<Item = Placed<'_>> {
+    let body = message.position.saturating_add(message.metadata_bytes);
+    message.buffers.iter().enumerate().map(move |(index, buffer)| {
+        let next = message.buffers.get(index + 1).map_or(message.body_bytes, |next| next.offset);
+        let end = buffer.offset.saturating_add(buffer.length);
+        let position = body.saturating_add(buffer.offset);
+        Placed { buffer, position, padding: next.checked_sub(end) }
+    })
+}
+
+/// The sender's name of the type of an opaque column.
+fn opaque_type(field: &Field) -> Option<String> {
+    let note = field.metadata().get("arrow_frames").filter(|_| *field.data_type() == DataType::Null)?;
+    let note: Value = serde_json::from_str(note).ok()?;
+    Some(note.get("type_name")?.as_str()?.to_owned())
+}

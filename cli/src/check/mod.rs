@@ -1,0 +1,74 @@
+//! Whether Arrow IPC in memory is sound, and if not, what is wrong where.
+
+mod fault;
+
+use arrow_frames::{CopyReport, DataFrame, Decoder, Frames, Layout, Limits};
+use bytes::Bytes;
+
+use crate::format::Format;
+use crate::input;
+pub use fault::Fault;
+
+/// What is allowed.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    pub limits: Limits,
+    pub max_copied_bytes: Option<u64>,
+}
+
+/// What was decoded.
+pub struct Sound {
+    pub df: DataFrame,
+    /// Frames, and their bytes.
+    pub frames: usize,
+    pub frame_bytes: u64,
+    pub copies: CopyReport,
+}
+
+/// Decodes everything with full validation.
+///
+/// A fault's positions are those in the stream or file, so the layout's fault goes first:
+/// decoding counts in the header.
+pub fn check(format: Format, bytes: &Bytes, layout: &Layout, options: &Options) -> Result<Sound, Fault> {
+    if let Some(error) = &layout.error {
+        return Err(Fault::of_layout(layout, error));
+    }
+    let frames = input::frames_within(format, bytes.clone(), &options.limits);
+    let frames = frames.map_err(|error| Fault::of_error(&error))?;
+    let mut decoder = options.decoder();
+    let df = match decoder.decode(frames.clone()) {
+        Ok(df) => df,
+        Err(error) => return Err(Fault::find(&error, &frames, bytes, options.decoder())),
+    };
+    if !decoder.is_finished() {
+        return Err(Fault::unfinished(layout));
+    }
+    Ok(Sound {
+        df,
+        frames: frames.buffers().len(),
+        frame_bytes: frame_bytes(&frames),
+        copies: decoder.copies().clone(),
+    })
+}
+
+/// The layout of a stream or a file.
+pub fn layout(format: Format, bytes: &[u8]) -> Layout {
+    match format {
+        Format::Stream => Layout::of_stream(bytes),
+        _ => Layout::of_file(bytes),
+    }
+}
+
+impl Options {
+    fn decoder(&self) -> Decoder {
+        let decoder = Decoder::new().with_limits(self.limits.clone());
+        match self.max_copied_bytes {
+            Some(bytes) => decoder.with_max_copied_bytes(bytes),
+            None => decoder,
+        }
+    }
+}
+
+fn frame_bytes(frames: &Frames) -> u64 {
+    (frames.num_bytes() - frames.header().len()) as u64
+}

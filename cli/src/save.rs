@@ -1,0 +1,110 @@
+//! Writing a dataframe in any format.
+
+use std::error::Error;
+use std::io::{BufWriter, Write};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use arrow_frames::{DataFrame, Encoder, ErrorKind, Frames, Target, write_segments};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+
+use crate::args::Codec;
+use crate::format::Format;
+use crate::guard;
+use crate::utc::utc;
+
+type Saved<T = ()> = Result<T, Box<dyn Error>>;
+
+/// Writes the whole dataframe. After an error, part of it may have been written.
+pub fn save(df: DataFrame, format: Format, codec: Option<Codec>, to: impl Write + Send) -> Saved {
+    let job = || match format {
+        Format::Parquet => parquet(df, codec, to),
+        Format::Csv => csv(df, to),
+        Format::File => file(df, codec, to),
+        Format::Stream => stream(&df, codec, to),
+    };
+    guard::guarded(job).map_err(|panic| format!("its writer gave up: {panic}"))?
+}
+
+fn stream(df: &DataFrame, codec: Option<Codec>, mut to: impl Write) -> Saved {
+    write_segments(&mut to, encode(df, codec)?.segments()?)?;
+    Ok(to.flush()?)
+}
+
+fn file(df: DataFrame, codec: Option<Codec>, mut to: impl Write) -> Saved {
+    let frames = encode(&df, codec)?;
+    let frames = match frames.file_form() {
+        Err(error) if matches!(error.kind(), ErrorKind::DictionaryChanged { .. }) => {
+            encode(&with_one_dictionary(df)?, codec)?
+        }
+        _ => frames,
+    };
+    write_segments(&mut to, frames.file_form()?.segments()?)?;
+    Ok(to.flush()?)
+}
+
+fn encode(df: &DataFrame, codec: Option<Codec>) -> arrow_frames::Result<Frames> {
+    let mut encoder = Encoder::new(Target::Arrow);
+    if let Some(codec) = codec {
+        encoder = encoder.with_compression(codec.compression());
+    }
+    encoder.encode(df)
+}
+
+/// The same rows in the same batches, with one dictionary per column, as a file needs it.
+///
+/// Joining the batches joins the dictionaries; their slices share them.
+fn with_one_dictionary(df: DataFrame) -> Saved<DataFrame> {
+    let schema = df.schema().clone();
+    let rows: Vec<usize> = df.batches().iter().map(|batch| batch.num_rows()).collect();
+    let joined = df.into_record_batch()?;
+    let mut start = 0;
+    let slices = rows.into_iter().map(|rows| {
+        let slice = joined.slice(start, rows);
+        start += rows;
+        slice
+    });
+    Ok(DataFrame::try_from_batches(schema, slices.collect())?)
+}
+
+fn parquet(df: DataFrame, codec: Option<Codec>, to: impl Write + Send) -> Saved {
+    let compression = match codec {
+        // What most writers do unless told otherwise.
+        None => Compression::SNAPPY,
+        Some(Codec::Lz4) => Compression::LZ4_RAW,
+        Some(Codec::Zstd) => Compression::ZSTD(ZstdLevel::default()),
+    };
+    let properties = WriterProperties::builder().set_compression(compression).build();
+    let (schema, batches) = record_batches(df)?;
+    let mut writer = ArrowWriter::try_new(to, schema, Some(properties))?;
+    for batch in &batches {
+        writer.write(batch)?;
+    }
+    writer.into_inner()?.flush()?;
+    Ok(())
+}
+
+/// CSV has no time zones: instants are written in UTC, with the `Z` that says so.
+fn csv(df: DataFrame, to: impl Write) -> Saved {
+    let (schema, batches) = record_batches(df)?;
+    let mut to = BufWriter::new(to);
+    let mut writer = arrow::csv::Writer::new(&mut to);
+    if batches.is_empty() {
+        // The writer takes the names from the first batch.
+        writer.write(&RecordBatch::new_empty(schema))?;
+    }
+    for batch in &batches {
+        let columns = schema.fields().iter().zip(batch.columns());
+        let columns = columns.map(|(field, column)| (field.name(), utc(column)));
+        writer.write(&RecordBatch::try_from_iter(columns)?)?;
+    }
+    drop(writer);
+    Ok(to.flush()?)
+}
+
+fn record_batches(df: DataFrame) -> arrow_frames::Result<(SchemaRef, Vec<RecordBatch>)> {
+    let schema = df.schema().clone();
+    Ok((schema, df.into_record_batches()?))
+}
