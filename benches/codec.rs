@@ -27,7 +27,7 @@ fn floats(columns: usize, rows: usize) -> RecordBatch {
 
 /// All bytes of a list of buffers, in one.
 fn joined(buffers: &[Buffer]) -> Buffer {
-    Buffer::from_vec(buffers.iter().flat_map(|buffer| buffer.iter().copied()).collect::<Vec<u8>>())
+    Buffer::from_vec(buffers.iter().map(|buffer| buffer.as_slice()).collect::<Vec<_>>().concat())
 }
 
 fn encode(c: &mut Criterion) {
@@ -102,8 +102,7 @@ fn decode(c: &mut Criterion) {
         group.finish();
 
         let whole = to_buffers(&DataFrame::from(batch.clone()), Target::Arrow).expect("encodes");
-        let stream: Vec<u8> = whole.segments().expect("is a stream").flatten().copied().collect();
-        let stream = Buffer::from_vec(stream);
+        let stream = Buffer::from_vec(whole.segments().expect("is a stream").collect::<Vec<_>>().concat());
         let mut group = c.benchmark_group(format!("decode_self_contained/{columns}x{rows}_f64"));
         group.bench_function("arrow_frames", |b| {
             b.iter_batched(

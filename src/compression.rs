@@ -111,6 +111,10 @@ pub(crate) fn decompress(codec: Codec, frame: &[u8], length: usize) -> Option<Ve
             {
                 return None;
             }
+            // A block has 4 bytes at least and stands for at most 128 KiB.
+            if length > frame.len().div_ceil(4).saturating_mul(128 << 10) {
+                return None;
+            }
             out.try_reserve_exact(length).ok()?;
             zstd::bulk::Decompressor::new().ok()?.decompress_to_buffer(frame, &mut out).ok()?;
         }

@@ -6,7 +6,9 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field, Fields, Metadata, Schema, SchemaRef};
 
+use crate::copies::CopyBudget;
 use crate::error::{Error, ErrorKind, Result};
+use crate::join::Join;
 use crate::wire::opaque;
 
 /// A schema and any number of batches of its columns.
@@ -176,8 +178,7 @@ impl DataFrame {
         match batches.len() {
             0 => Ok(RecordBatch::new_empty(schema)),
             1 => Ok(batches.remove(0)),
-            _ => arrow_select::concat::concat_batches(&schema, &batches)
-                .map_err(|source| ErrorKind::Arrow { column: String::new(), source }.into()),
+            _ => join_batches(schema, &batches),
         }
     }
 }
@@ -361,6 +362,22 @@ fn check_batch(index: usize, schema: &SchemaRef, batch: &Batch) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The rows of several record batches of this schema, as one.
+fn join_batches(schema: SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch> {
+    let rows = batches.iter().map(RecordBatch::num_rows).fold(0, usize::saturating_add);
+    let mut copies = CopyBudget::default();
+    let mut columns = Vec::with_capacity(schema.fields().len());
+    for (column, field) in schema.fields().iter().enumerate() {
+        let pieces: Vec<ArrayRef> = batches.iter().map(|batch| batch.column(column).clone()).collect();
+        let name = field.name();
+        let mut join = Join { copies: &mut copies, column, name, max_rows_without_bytes: u64::MAX };
+        columns.push(join.arrays(&pieces)?);
+    }
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(schema, columns, &options)
+        .map_err(|source| ErrorKind::Arrow { column: String::new(), source }.into())
 }
 
 fn mismatch(batch: usize, column: String, expected: Option<&DataType>, found: Option<&DataType>) -> Error {

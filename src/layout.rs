@@ -186,6 +186,9 @@ impl Builder {
             buffers: Vec::new(),
         };
         match &message.header {
+            Header::Schema(_) if self.wire.is_some() => {
+                return Err(ErrorKind::SchemaRepeated { position }.into());
+            }
             Header::Schema(schema) => self.wire = Some(WireSchema::read(*schema, &self.limits)?),
             Header::Batch(_) => layout.kind = MessageKind::Batch,
             Header::Dictionary { id, is_delta, .. } => {
@@ -236,9 +239,9 @@ fn buffers(meta: &BatchMeta<'_>, kind: MessageKind, wire: &WireSchema) -> Result
     }
     let mut parts = parts.into_iter();
     let mut buffers = Vec::new();
-    for (index, entry) in meta.buffers.into_iter().flatten().enumerate() {
+    for (index, entry) in meta.buffers.iter().enumerate() {
         let (column, part) = parts.next().unwrap_or((usize::MAX, Part::Buffers));
-        let span = meta.span(index, entry, wire.column_name(column))?;
+        let span = meta.span(entry).ok_or_else(|| meta.outside(index, wire.column_name(column)))?;
         buffers.push(BufferLayout { column, part, offset: span.offset, length: span.length });
     }
     if let (Some(note), MessageKind::Batch) = (&meta.note, kind) {
@@ -281,7 +284,7 @@ fn collect(
     match data_type {
         Utf8View | BinaryView => {
             // The count is not checked here: all parts together are no more than the buffers.
-            let most = meta.buffers.map(|buffers| buffers.len()).unwrap_or_default();
+            let most = meta.buffers.len();
             let most = most.saturating_sub(out.len());
             let count = counts.next().and_then(|count| usize::try_from(count).ok()).unwrap_or_default();
             out.extend(std::iter::repeat_n((column, Part::Values), count.min(most)));

@@ -44,6 +44,7 @@ mod detach;
 mod encode;
 mod error;
 mod frames;
+mod join;
 mod layout;
 mod limits;
 mod transport;

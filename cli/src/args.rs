@@ -10,7 +10,7 @@ use crate::format::Format;
 
 /// Exchange dataframes between processes and look inside Arrow IPC.
 #[derive(Parser)]
-#[command(name = "arrow-frames", version, about, max_term_width = 100)]
+#[command(name = "arrow-frames", version, max_term_width = 100)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,

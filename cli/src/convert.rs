@@ -28,7 +28,10 @@ pub fn run(args: &ConvertArgs) -> Outcome {
         return Err(Failure::usage(output.display(), "CSV has no compression: leave --compress away"));
     }
     if input::is_pipe(output) && format != Format::Csv && io::stdout().is_terminal() {
-        return Err(Failure::usage("stdout", "a terminal cannot show this format: name a file, or use a pipe"));
+        return Err(Failure::usage(
+            "stdout",
+            "a terminal cannot show this format: name a file, or use a pipe",
+        ));
     }
     let df = Input::open(&args.input, args.from)?.dataframe()?;
     let target = Target { format, codec: args.compress };

@@ -42,8 +42,12 @@ impl Input {
         let mut content = Content::of_path(path).map_err(failed)?;
         let start = content.start().map_err(failed)?;
         let Some(format) = format.or_else(|| Format::of_input(path, &start)) else {
-            let why = format_args!("unknown format: its name should end in {EXTENSIONS}");
-            return Err(Failure::of_file(path, why));
+            let hint = if is_pipe(path) {
+                "say it with --from".to_owned()
+            } else {
+                format!("its name should end in {EXTENSIONS}")
+            };
+            return Err(Failure::of_file(path, format_args!("unknown format: {hint}")));
         };
         Ok(Input { path: path.to_owned(), format, content })
     }
@@ -71,7 +75,6 @@ impl Input {
             Err(panic) => Err(Failure::of_file(&path, format_args!("its reader gave up: {panic}"))),
         }
     }
-
 }
 
 /// Reads Arrow IPC into memory, sound or not; stdin if the path is `-`.

@@ -3,8 +3,9 @@
 use std::error::Error;
 use std::io::{BufWriter, Write};
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{Array, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Schema, SchemaRef};
+use arrow::error::ArrowError;
 use arrow_frames::{DataFrame, Encoder, ErrorKind, Frames, Target, write_segments};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -93,15 +94,23 @@ fn csv(df: DataFrame, to: impl Write) -> Saved {
     let mut writer = arrow::csv::Writer::new(&mut to);
     if batches.is_empty() {
         // The writer takes the names from the first batch.
-        writer.write(&RecordBatch::new_empty(schema))?;
+        writer.write(&in_utc(&RecordBatch::new_empty(schema))?)?;
     }
     for batch in &batches {
-        let columns = schema.fields().iter().zip(batch.columns());
-        let columns = columns.map(|(field, column)| (field.name(), utc(column)));
-        writer.write(&RecordBatch::try_from_iter(columns)?)?;
+        writer.write(&in_utc(batch)?)?;
     }
     drop(writer);
     Ok(to.flush()?)
+}
+
+fn in_utc(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let columns: Vec<_> = batch.columns().iter().map(utc).collect();
+    let fields = batch.schema_ref().fields().iter().zip(&columns);
+    let fields =
+        fields.map(|(field, column)| field.as_ref().clone().with_data_type(column.data_type().clone()));
+    let schema = Schema::new(fields.collect::<Vec<_>>());
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema.into(), columns, &options)
 }
 
 fn record_batches(df: DataFrame) -> arrow_frames::Result<(SchemaRef, Vec<RecordBatch>)> {

@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn durations_have_three_digits() {
-        let shown = [0, 1_500, 12_345, 999_400, 1_234_567, 45_000_000, 3_210_000_000].map(Duration::from_nanos);
+        let shown =
+            [0, 1_500, 12_345, 999_400, 1_234_567, 45_000_000, 3_210_000_000].map(Duration::from_nanos);
         assert_eq!(
             shown.map(duration),
             ["0.00 µs", "1.50 µs", "12.3 µs", "999 µs", "1.23 ms", "45.0 ms", "3.21 s"]

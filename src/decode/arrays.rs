@@ -19,7 +19,13 @@ impl Reader<'_, '_> {
         macro_rules! primitive {
             ($t:ty) => {{
                 let array = self.primitive::<$t>()?;
-                Ok(Arc::new(array.with_data_type(data_type.clone())))
+                // Only these types have parameters that `$t` does not say.
+                let has_parameters = matches!(
+                    data_type,
+                    Timestamp(..) | Decimal32(..) | Decimal64(..) | Decimal128(..) | Decimal256(..)
+                );
+                let array = if has_parameters { array.with_data_type(data_type.clone()) } else { array };
+                Ok(Arc::new(array))
             }};
         }
         downcast_primitive! {

@@ -1,11 +1,13 @@
 //! The dictionaries that have come, by id.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use arrow_array::ArrayRef;
 
-use crate::copies::{CopyBudget, CopyReason};
+use crate::copies::CopyBudget;
 use crate::error::{ErrorKind, Result};
+use crate::join::Join;
+use crate::limits::Limits;
 use crate::wire::schema::{DictionaryField, WireSchema};
 
 /// The current values of each dictionary. An array that was decoded keeps the values it
@@ -15,6 +17,8 @@ pub(super) struct Dictionaries {
     /// By id, the first field that uses it, and whether any wanted column does.
     fields: HashMap<i64, (usize, bool)>,
     values: HashMap<i64, ArrayRef>,
+    /// By id, values and the deltas behind them that are not joined yet.
+    pending: BTreeMap<i64, Vec<ArrayRef>>,
 }
 
 impl Dictionaries {
@@ -28,7 +32,7 @@ impl Dictionaries {
                 return Err(ErrorKind::DictionaryId { id: field.id }.into());
             }
         }
-        Ok(Dictionaries { fields, values: HashMap::new() })
+        Ok(Dictionaries { fields, values: HashMap::new(), pending: BTreeMap::new() })
     }
 
     /// The place in the schema's walk of a dictionary's first field, and whether the
@@ -37,32 +41,40 @@ impl Dictionaries {
         self.fields.get(&id).copied()
     }
 
-    /// The values that have come for this id.
+    /// The values that have come for this id, as of the last `join_deltas`.
     pub(super) fn get(&self, id: i64) -> Option<&ArrayRef> {
         self.values.get(&id)
     }
 
     /// Takes new values: in place of the old ones, or behind them.
-    pub(super) fn insert(
-        &mut self,
-        id: i64,
-        values: ArrayRef,
-        is_delta: bool,
-        copies: &mut CopyBudget,
-        column: usize,
-        name: &str,
-    ) -> Result<()> {
-        let values = match self.values.get(&id).filter(|_| is_delta) {
-            None => values,
+    pub(super) fn insert(&mut self, id: i64, values: ArrayRef, is_delta: bool) {
+        match self.values.get(&id).filter(|_| is_delta) {
             Some(before) => {
-                let arrow = |source| ErrorKind::Arrow { column: name.to_owned(), source };
-                let size = |array: &ArrayRef| array.to_data().get_slice_memory_size().map_err(arrow);
-                let bytes = size(before)?.saturating_add(size(&values)?);
-                copies.claim(column, name, CopyReason::Dictionary, bytes)?;
-                arrow_select::concat::concat(&[before.as_ref(), values.as_ref()]).map_err(arrow)?
+                self.pending.entry(id).or_insert_with(|| vec![before.clone()]).push(values);
             }
-        };
-        self.values.insert(id, values);
+            None => {
+                self.pending.remove(&id);
+                self.values.insert(id, values);
+            }
+        }
+    }
+
+    /// Joins deltas to what they continue, before something is read that may use them: many
+    /// deltas in a row are copied once.
+    pub(super) fn join_deltas(
+        &mut self,
+        wire: &WireSchema,
+        limits: &Limits,
+        copies: &mut CopyBudget,
+    ) -> Result<()> {
+        while let Some((id, parts)) = self.pending.pop_first() {
+            let field = self.find(id).and_then(|(index, _)| wire.dictionaries.get(index));
+            let column = field.map(|field| field.column).unwrap_or_default();
+            let name = wire.column_name(column);
+            let max_rows_without_bytes = limits.max_rows_without_bytes;
+            let values = Join { copies, column, name, max_rows_without_bytes }.arrays(&parts)?;
+            self.values.insert(id, values);
+        }
         Ok(())
     }
 }

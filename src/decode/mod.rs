@@ -284,6 +284,9 @@ impl Stream {
         let found =
             found.and_then(|(index, is_wanted)| Some((index, self.wire.dictionaries.get(index)?, is_wanted)));
         let (index, field, is_wanted) = found.ok_or(ErrorKind::DictionaryId { id })?;
+        if field.nested > 0 {
+            self.dictionaries.join_deltas(&self.wire, work.limits, work.copies)?;
+        }
         let mut reader = Reader::new(meta, &self.wire, &self.dictionaries, work);
         reader.start_dictionary(field.column, index);
         if !is_wanted {
@@ -292,12 +295,13 @@ impl Stream {
         }
         let values = reader.column(&field.value_type)?;
         reader.finish()?;
-        let name = self.wire.column_name(field.column);
-        self.dictionaries.insert(id, values, is_delta, work.copies, field.column, name)
+        self.dictionaries.insert(id, values, is_delta);
+        Ok(())
     }
 
     /// The wanted columns of a batch.
-    fn batch(&self, meta: &BatchMeta<'_>, work: &mut Work<'_>) -> Result<Vec<Column>> {
+    fn batch(&mut self, meta: &BatchMeta<'_>, work: &mut Work<'_>) -> Result<Vec<Column>> {
+        self.dictionaries.join_deltas(&self.wire, work.limits, work.copies)?;
         let mut reader = Reader::new(meta, &self.wire, &self.dictionaries, work);
         let fields = self.wire.schema.fields();
         if fields.is_empty() {

@@ -12,7 +12,7 @@ use crate::compression;
 use crate::copies::{CopyBudget, CopyReason};
 use crate::error::{Error, ErrorKind, Part, Result};
 use crate::limits::Limits;
-use crate::wire::batch::{BatchMeta, Span};
+use crate::wire::batch::{BatchMeta, Span, numbers};
 use crate::wire::envelope::{self, Next};
 use crate::wire::message::Message;
 use crate::wire::schema::WireSchema;
@@ -140,19 +140,20 @@ impl<'r, 'd> Reader<'r, 'd> {
     }
 
     /// The next node.
+    #[inline]
     pub(super) fn node(&mut self) -> Result<Node> {
-        let found = self.meta.nodes.map(|nodes| nodes.len()).unwrap_or_default();
-        let Some(node) = self.meta.nodes.filter(|_| self.node < found).map(|n| n.get(self.node)) else {
-            return Err(self.count(Part::Nodes, found));
+        let Some(node) = self.meta.nodes.get(self.node) else {
+            return Err(self.count(Part::Nodes, self.meta.nodes.len()));
         };
         self.node = self.node.saturating_add(1);
-        let bad = |number| ErrorKind::BadNumber { part: Part::Nodes, position: self.meta.position, number };
-        let rows = usize::try_from(node.length()).map_err(|_| bad(node.length()))?;
-        let nulls = usize::try_from(node.null_count()).map_err(|_| bad(node.null_count()))?;
-        if nulls > rows {
-            return Err(bad(node.null_count()).into());
+        let (rows, nulls) = numbers(node);
+        match (usize::try_from(rows), usize::try_from(nulls)) {
+            (Ok(rows), Ok(nulls)) if nulls <= rows => Ok(Node { rows, nulls }),
+            (rows_or_error, _) => {
+                let number = if rows_or_error.is_err() { rows } else { nulls };
+                Err(ErrorKind::BadNumber { part: Part::Nodes, position: self.meta.position, number }.into())
+            }
         }
-        Ok(Node { rows, nulls })
     }
 
     /// The next declared buffer; an empty one is not there.
@@ -183,6 +184,7 @@ impl<'r, 'd> Reader<'r, 'd> {
     }
 
     /// The next buffer's first `count` elements.
+    #[inline]
     pub(super) fn values<T: ArrowNativeType>(&mut self, count: usize, part: Part) -> Result<ScalarBuffer<T>> {
         let buffer = self.buffer()?;
         self.elements(buffer, count, part)
@@ -190,6 +192,7 @@ impl<'r, 'd> Reader<'r, 'd> {
 
     /// A buffer's first `count` elements: as it lies, or copied if its address does not
     /// suit the type.
+    #[inline]
     pub(super) fn elements<T: ArrowNativeType>(
         &mut self,
         buffer: Buffer,
@@ -223,7 +226,7 @@ impl<'r, 'd> Reader<'r, 'd> {
             return Err(self.count(Part::VariadicCounts, found));
         };
         self.variadic = self.variadic.saturating_add(1);
-        let left = self.buffers_len().saturating_sub(self.buffer);
+        let left = self.meta.buffers.len().saturating_sub(self.buffer);
         usize::try_from(number).ok().filter(|count| *count <= left).ok_or_else(|| {
             let position = self.meta.position;
             ErrorKind::BadNumber { part: Part::VariadicCounts, position, number }.into()
@@ -234,11 +237,7 @@ impl<'r, 'd> Reader<'r, 'd> {
     pub(super) fn payload(&mut self, wanted: bool) -> Result<HashMap<usize, Vec<Buffer>>> {
         let mut payload = HashMap::new();
         let Some(note) = &self.meta.note else { return Ok(payload) };
-        let declared: Vec<Span> = (0..self.buffers_len())
-            .filter_map(|index| self.meta.buffers.map(|buffers| (index, buffers.get(index))))
-            .map(|(index, entry)| self.meta.span(index, entry, ""))
-            .collect::<Result<_>>()?;
-        if !note.fits(self.meta.body_length, &declared) {
+        if !note.fits(self.meta.body_length, &self.meta.declared()?) {
             return Ok(payload);
         }
         for (column, spans) in note.columns() {
@@ -260,11 +259,10 @@ impl<'r, 'd> Reader<'r, 'd> {
 
     /// Checks that the message has nothing beyond what its schema needs.
     pub(super) fn finish(&self) -> Result<()> {
-        let nodes = self.meta.nodes.map(|nodes| nodes.len()).unwrap_or_default();
         let variadic = self.meta.variadic.map(|counts| counts.len()).unwrap_or_default();
         let surplus = [
-            (Part::Nodes, nodes, self.node),
-            (Part::Buffers, self.buffers_len(), self.buffer),
+            (Part::Nodes, self.meta.nodes.len(), self.node),
+            (Part::Buffers, self.meta.buffers.len(), self.buffer),
             (Part::VariadicCounts, variadic, self.variadic),
         ];
         match surplus.into_iter().find(|(_, found, used)| found > used) {
@@ -283,26 +281,25 @@ impl<'r, 'd> Reader<'r, 'd> {
     }
 
     /// The error that a message has too few of something.
+    #[cold]
     pub(super) fn count(&self, part: Part, found: usize) -> Error {
         ErrorKind::Count { column: self.name().to_owned(), part, found }.into()
     }
 
     /// The error that a buffer is too short.
+    #[cold]
     pub(super) fn too_short(&self, part: Part, needed: u64, found: usize) -> Error {
         ErrorKind::BufferLength { column: self.name().to_owned(), part, needed, found: found as u64 }.into()
-    }
-
-    fn buffers_len(&self) -> usize {
-        self.meta.buffers.map(|buffers| buffers.len()).unwrap_or_default()
     }
 
     #[inline]
     fn next_span(&mut self) -> Result<Span> {
         let index = self.buffer;
-        let entry = self.meta.buffers.filter(|buffers| index < buffers.len()).map(|b| b.get(index));
-        let Some(entry) = entry else { return Err(self.count(Part::Buffers, self.buffers_len())) };
+        let Some(entry) = self.meta.buffers.get(index) else {
+            return Err(self.count(Part::Buffers, self.meta.buffers.len()));
+        };
         self.buffer = index.saturating_add(1);
-        self.meta.span(index, entry, self.name())
+        self.meta.span(entry).ok_or_else(|| self.meta.outside(index, self.name()))
     }
 
     fn claim(&mut self, reason: CopyReason, bytes: usize) -> Result<()> {

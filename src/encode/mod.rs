@@ -2,10 +2,12 @@
 //!
 //! [`Encoder`] walks the arrays once per batch ([`walk`]), collects their buffers as frames
 //! ([`body`]) and writes the metadata (`crate::wire`). What a slice has to copy is decided
-//! in [`slices`]; what a stream must say about dictionaries in [`dictionaries`].
+//! in [`slices`], by the bytes that [`measure`] counts; what a stream must say about
+//! dictionaries in [`dictionaries`].
 
 mod body;
 mod dictionaries;
+mod measure;
 mod slices;
 mod walk;
 
@@ -26,6 +28,7 @@ use crate::wire::schema::WireSchema;
 use crate::wire::write::{self, BatchParts, DictionaryParts};
 use body::Body;
 use dictionaries::Dictionaries;
+use slices::Carried;
 use walk::Walk;
 
 /// Who will rebuild the dataframe.
@@ -279,6 +282,7 @@ impl Encoder {
             column: 0,
             dictionary: 0,
             trim,
+            carried: Carried::default(),
         };
         for (index, column) in columns.enumerate() {
             walk.column = index;
@@ -343,6 +347,7 @@ impl Encoder {
             column: field.column,
             dictionary: index + 1,
             trim,
+            carried: Carried::default(),
         };
         walk.array(&update.values)?;
         for met in std::mem::take(&mut body.dictionaries) {

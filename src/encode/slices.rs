@@ -3,7 +3,8 @@
 //! One rule decides for every layout: **a buffer travels as it lies while the bytes it
 //! would carry for nothing are no more than the bytes that a copy would write.** So what is
 //! sent is at most twice what the slice references, what is copied is at most that too,
-//! and a slice of one row carries a handful of bytes beside the row.
+//! and a slice of one row carries a handful of bytes beside the row. Where arrays are
+//! nested, the levels share that allowance ([`Carried`]).
 //!
 //! Tails are always cut off without a copy. At the front, offsets (views, list-views,
 //! union offsets) may keep pointing past rows that nobody references, or be re-written
@@ -19,77 +20,29 @@ use arrow_data::transform::MutableArrayData;
 use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
 use arrow_schema::{ArrowError, DataType};
 
-/// How offsets travel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sent {
-    /// As they are, with what lies before the first one.
-    AsItLies,
-    /// Re-written to start at 0.
-    Rebased,
+use super::measure::{Measure, bytes_of, last_offsets, row_bits};
+
+/// Bytes that the enclosing arrays carry for nothing within the rows at hand. To the arrays
+/// inside, these rows look as if they were referenced.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Carried(pub usize);
+
+impl Carried {
+    /// Whether `unused` bytes may travel along where a copy would write `copied` bytes.
+    ///
+    /// What is carried already counts twice: it is among `copied`, and it was not referenced.
+    pub(super) fn allows(self, unused: usize, copied: usize) -> bool {
+        unused == 0 || unused <= self.left_of(copied)
+    }
+
+    /// The most unused bytes that may travel along.
+    pub(super) fn left_of(self, copied: usize) -> usize {
+        copied.saturating_sub(self.0.saturating_mul(2))
+    }
 }
 
-/// Decides whether to send `unused` bytes before the first row, or to re-write offsets of
-/// `copied` bytes.
-pub(super) fn front(unused: usize, copied: usize) -> Sent {
-    if unused <= copied { Sent::AsItLies } else { Sent::Rebased }
-}
-
-/// About how many bytes an array's rows take on the wire, in a time that does not depend
-/// on its rows; what only a scan could tell is taken as a whole.
-pub(super) fn span_bytes(array: &dyn Array) -> usize {
-    use DataType::*;
-    let rows = array.len();
-    let bitmap = array.nulls().map_or(0, |_| rows.div_ceil(8));
-    let data_type = array.data_type();
-    let values = match data_type {
-        Boolean => rows.div_ceil(8),
-        FixedSizeBinary(width) => rows * width.as_usize(),
-        Utf8 => text_bytes(array.as_string::<i32>()),
-        LargeUtf8 => text_bytes(array.as_string::<i64>()),
-        Binary => text_bytes(array.as_binary::<i32>()),
-        LargeBinary => text_bytes(array.as_binary::<i64>()),
-        Utf8View => rows * 16 + view_bytes(array.as_string_view()),
-        BinaryView => rows * 16 + view_bytes(array.as_binary_view()),
-        List(_) => list_bytes(array.as_list::<i32>()),
-        LargeList(_) => list_bytes(array.as_list::<i64>()),
-        ListView(_) => rows * 8 + span_bytes(array.as_list_view::<i32>().values()),
-        LargeListView(_) => rows * 16 + span_bytes(array.as_list_view::<i64>().values()),
-        FixedSizeList(..) => span_bytes(array.as_fixed_size_list().values()),
-        Struct(_) => array.as_struct().columns().iter().map(|c| span_bytes(c)).sum(),
-        Map(..) => {
-            let map = array.as_map();
-            let (first, last) = ends(map.offsets());
-            rows * 4 + span_bytes(&map.entries().slice(first, last - first))
-        }
-        Union(fields, _) => {
-            let union = array.as_union();
-            let children: usize = fields.iter().map(|(id, _)| span_bytes(union.child(id))).sum();
-            rows * 5 + children
-        }
-        Dictionary(key, _) => rows * key.primitive_width().unwrap_or(8),
-        RunEndEncoded(..) => super::walk::run_values(array).map_or(0, |v| v.len() * 8 + span_bytes(v)),
-        _ => rows * data_type.primitive_width().unwrap_or(0),
-    };
-    bitmap + values
-}
-
-fn text_bytes<T: types::ByteArrayType>(array: &GenericByteArray<T>) -> usize {
-    let (first, last) = ends(array.offsets());
-    size_of_val(&array.offsets()[..]) + last - first
-}
-
-fn view_bytes<T: ByteViewType>(array: &GenericByteViewArray<T>) -> usize {
-    array.data_buffers().iter().map(Buffer::len).sum()
-}
-
-fn list_bytes<O: OffsetSizeTrait>(array: &GenericListArray<O>) -> usize {
-    let (first, last) = ends(array.offsets());
-    size_of_val(&array.offsets()[..]) + span_bytes(array.values().slice(first, last - first).as_ref())
-}
-
-fn ends<O: OffsetSizeTrait>(offsets: &arrow_buffer::OffsetBuffer<O>) -> (usize, usize) {
-    (offsets.first().as_usize(), offsets.last().as_usize())
-}
+/// The bytes of the metadata of a buffer: one that nobody references costs that much.
+const ENTRY: usize = size_of::<arrow_ipc::Buffer>();
 
 /// How the views of an array and its data buffers travel.
 pub(super) struct ViewPlan {
@@ -103,18 +56,19 @@ pub(super) struct ViewPlan {
 enum Views {
     /// Views as they are; of each buffer only what lies before its last referenced byte.
     AsTheyLie(Vec<usize>),
-    /// Views re-written for buffers that are cut at both ends.
+    /// Views re-written for buffers that are cut at both ends; those without a referenced
+    /// byte are left out.
     Cut(Vec<(usize, usize)>),
     /// Views re-written for one buffer of the referenced bytes.
     Gathered,
 }
 
 /// Decides for views. Reads them once, unless their buffers are smaller than they are.
-pub(super) fn views<T: ByteViewType>(array: &GenericByteViewArray<T>) -> ViewPlan {
+pub(super) fn views<T: ByteViewType>(array: &GenericByteViewArray<T>, carried: Carried) -> ViewPlan {
     let buffers = array.data_buffers();
-    let whole: usize = buffers.iter().map(Buffer::len).sum();
+    let whole: usize = buffers.iter().map(|buffer| buffer.len() + ENTRY).sum();
     let views_bytes = size_of_val(&array.views()[..]);
-    if whole <= views_bytes {
+    if carried.allows(whole, views_bytes) {
         let ends = buffers.iter().map(Buffer::len).collect();
         return ViewPlan { how: Views::AsTheyLie(ends), rebased_bytes: 0, compacted_bytes: 0 };
     }
@@ -131,12 +85,13 @@ pub(super) fn views<T: ByteViewType>(array: &GenericByteViewArray<T>) -> ViewPla
     }
     let spans: Vec<_> = spans.into_iter().map(|(first, end)| (first.min(end), end)).collect();
     let unused_front: usize = spans.iter().map(|(first, _)| first).sum();
+    let unused_entries = ENTRY * spans.iter().filter(|(_, end)| *end == 0).count();
     let cut: usize = spans.iter().map(|(first, end)| end - first).sum();
     // Views that overlap reference more bytes than there are.
     let unused_inside = cut.saturating_sub(referenced);
-    if unused_inside > referenced {
+    if !carried.allows(unused_inside, referenced) {
         ViewPlan { how: Views::Gathered, rebased_bytes: views_bytes, compacted_bytes: referenced }
-    } else if front(unused_front, views_bytes) == Sent::Rebased {
+    } else if !carried.allows(unused_front + unused_entries, views_bytes) {
         ViewPlan { how: Views::Cut(spans), rebased_bytes: views_bytes, compacted_bytes: 0 }
     } else {
         let ends = spans.into_iter().map(|(_, end)| end).collect();
@@ -145,8 +100,7 @@ pub(super) fn views<T: ByteViewType>(array: &GenericByteViewArray<T>) -> ViewPla
 }
 
 impl ViewPlan {
-    /// The views and their data buffers. Buffers keep their number, empty ones included,
-    /// unless everything is gathered into one.
+    /// The views and their data buffers.
     pub(super) fn apply<T: ByteViewType>(self, array: &GenericByteViewArray<T>) -> (Buffer, Vec<Buffer>) {
         let views = array.views();
         let buffers = array.data_buffers();
@@ -156,21 +110,30 @@ impl ViewPlan {
                 (views.inner().clone(), cut.collect())
             }
             Views::Cut(spans) => {
+                let mut cut = Vec::new();
+                let mut numbers = Vec::with_capacity(spans.len());
+                for (buffer, (first, end)) in buffers.iter().zip(&spans) {
+                    numbers.push(cut.len() as u32);
+                    if end > first {
+                        cut.push(buffer.slice_with_length(*first, end - first));
+                    }
+                }
                 let rebase = |view: &u128| match ByteView::from(*view) {
-                    long if long.length > MAX_INLINE_VIEW_LEN => {
-                        let first = spans.get(long.buffer_index as usize).map_or(0, |span| span.0);
-                        long.with_offset(long.offset - first as u32).as_u128()
+                    mut long if long.length > MAX_INLINE_VIEW_LEN => {
+                        let old = long.buffer_index as usize;
+                        long.offset -= spans[old].0 as u32;
+                        long.buffer_index = numbers[old];
+                        long.as_u128()
                     }
                     _ => *view,
                 };
                 let rebased: Vec<u128> = views.iter().map(rebase).collect();
-                let cut = buffers.iter().zip(&spans);
-                let cut = cut.map(|(buffer, (first, end))| buffer.slice_with_length(*first, end - first));
-                (Buffer::from_vec(rebased), cut.collect())
+                (Buffer::from_vec(rebased), cut)
             }
             Views::Gathered => {
                 // One buffer holds at most 2 GiB, so that its offsets fit an i32 too.
-                let mut gathered: Vec<Vec<u8>> = vec![Vec::new()];
+                let room = self.compacted_bytes.min(i32::MAX as usize);
+                let mut gathered: Vec<Vec<u8>> = vec![Vec::with_capacity(room)];
                 let mut rebased = Vec::with_capacity(views.len());
                 for view in views.iter() {
                     let mut long = ByteView::from(*view);
@@ -203,6 +166,10 @@ pub(super) struct ListViewPlan {
     pub rebased_bytes: usize,
     /// Bytes of child rows that are gathered.
     pub compacted_bytes: usize,
+    /// Bytes of child rows that travel along for nothing.
+    pub carried_bytes: usize,
+    /// Child rows that are referenced.
+    rows: usize,
 }
 
 /// Which rows of a child travel.
@@ -216,36 +183,100 @@ enum Rows {
     Gathered,
 }
 
-/// Decides for a list-view. Reads its offsets and sizes once, unless its child is smaller
-/// than they are.
-pub(super) fn list_view<O: OffsetSizeTrait>(array: &GenericListViewArray<O>) -> ListViewPlan {
-    let child = array.values();
-    let offset_bytes = size_of_val(&array.offsets()[..]);
-    if span_bytes(child) <= 2 * offset_bytes {
-        return ListViewPlan { how: Rows::Before(child.len()), rebased_bytes: 0, compacted_bytes: 0 };
+/// What rows of a child are referenced, and what lies between them.
+#[derive(Debug, Clone, Copy)]
+struct Used {
+    first: usize,
+    end: usize,
+    rows: usize,
+    bits: Option<u64>,
+}
+
+impl Used {
+    fn none(child: &dyn Array) -> Self {
+        Used { first: usize::MAX, end: 0, rows: 0, bits: row_bits(child) }
     }
-    let (mut first, mut end, mut referenced) = (usize::MAX, 0, 0usize);
-    for (offset, size) in array.offsets().iter().zip(array.sizes().iter()) {
-        let (offset, size) = (offset.as_usize(), size.as_usize());
-        if size > 0 {
-            first = first.min(offset);
-            end = end.max(offset + size);
-            referenced = referenced.saturating_add(size);
+
+    /// Adds rows, of a child whose rows take different numbers of bytes also to the measure.
+    fn add(&mut self, child: &dyn Array, offset: usize, size: usize, measure: &mut Measure) {
+        if size == 0 {
+            return;
+        }
+        self.first = self.first.min(offset);
+        self.end = self.end.max(offset + size);
+        self.rows = self.rows.saturating_add(size);
+        if self.bits.is_none() {
+            measure.add(child, offset, size);
         }
     }
-    first = first.min(end);
-    // An empty view may point anywhere up to the child's end; if rows are cut off in
-    // front or behind, its offset is re-written too.
-    let stray = |cut: usize| array.offsets().iter().any(|offset| offset.as_usize() > cut);
-    let unused = span_bytes(child.slice(0, first).as_ref());
-    let range = child.slice(first, end - first);
-    if (end - first).saturating_sub(referenced) > referenced {
-        let share = (referenced as u128 * span_bytes(range.as_ref()) as u128) / (end - first) as u128;
-        ListViewPlan { how: Rows::Gathered, rebased_bytes: offset_bytes, compacted_bytes: share as usize }
-    } else if front(unused, offset_bytes) == Sent::Rebased || stray(end) {
-        ListViewPlan { how: Rows::Range(first, end), rebased_bytes: offset_bytes, compacted_bytes: 0 }
+
+    /// The rows from the first one to the last one.
+    fn range(&self) -> (usize, usize) {
+        (self.first.min(self.end), self.end)
+    }
+
+    /// The bytes referenced.
+    fn bytes(&self, measure: &Measure) -> usize {
+        match self.bits {
+            None => measure.bytes(),
+            Some(bits) => (self.rows as u64).saturating_mul(bits).div_ceil(8) as usize,
+        }
+    }
+
+    /// Of the range, the bytes that nobody references; any larger number if it is more than
+    /// that many. Rows that are referenced twice reference more bytes than there are.
+    fn unused(&self, child: &dyn Array, referenced: usize, limit: usize) -> usize {
+        let (first, end) = self.range();
+        bytes_of(child, first, end - first, referenced.saturating_add(limit)).saturating_sub(referenced)
+    }
+}
+
+/// Decides for a list-view. Reads its offsets and sizes once, unless its child is smaller
+/// than they are.
+pub(super) fn list_view<O: OffsetSizeTrait>(
+    array: &GenericListViewArray<O>,
+    carried: Carried,
+) -> ListViewPlan {
+    let child = array.values();
+    let offset_bytes = size_of_val(&array.offsets()[..]);
+    let travels = |how, rebased_bytes, carried_bytes| ListViewPlan {
+        how,
+        rebased_bytes,
+        compacted_bytes: 0,
+        carried_bytes,
+        rows: 0,
+    };
+    let limit = carried.left_of(2 * offset_bytes);
+    let whole = bytes_of(child, 0, child.len(), limit);
+    if whole <= limit {
+        return travels(Rows::Before(child.len()), 0, whole);
+    }
+    let mut used = Used::none(child);
+    let mut measure = Measure::all();
+    let views = || array.offsets().iter().zip(array.sizes().iter());
+    for (offset, size) in views() {
+        used.add(child, offset.as_usize(), size.as_usize(), &mut measure);
+    }
+    let (first, end) = used.range();
+    let referenced = used.bytes(&measure);
+    let unused = used.unused(child, referenced, carried.left_of(referenced));
+    if !carried.allows(unused, referenced) {
+        let mut gathered = Measure::gathered();
+        views().for_each(|(offset, size)| {
+            gathered.add(child, offset.as_usize(), size.as_usize());
+        });
+        let compacted_bytes = gathered.bytes() + last_offsets(child.data_type());
+        let (how, rows) = (Rows::Gathered, used.rows);
+        return ListViewPlan { how, rebased_bytes: offset_bytes, compacted_bytes, carried_bytes: 0, rows };
+    }
+    let front = bytes_of(child, 0, first, carried.left_of(offset_bytes));
+    // An empty view may point anywhere up to the child's end; if rows are cut off behind,
+    // its offset is re-written too.
+    let stray = || array.offsets().iter().any(|offset| offset.as_usize() > end);
+    if !carried.allows(front, offset_bytes) || stray() {
+        travels(Rows::Range(first, end), offset_bytes, unused)
     } else {
-        ListViewPlan { how: Rows::Before(end), rebased_bytes: 0, compacted_bytes: 0 }
+        travels(Rows::Before(end), 0, front + unused)
     }
 }
 
@@ -268,7 +299,7 @@ impl ListViewPlan {
             }
             Rows::Gathered => {
                 let data = child.to_data();
-                let mut gathered = MutableArrayData::new(vec![&data], false, 0);
+                let mut gathered = MutableArrayData::new(vec![&data], false, self.rows);
                 let mut offsets: Vec<O> = Vec::with_capacity(array.len());
                 for (offset, size) in array.offsets().iter().zip(array.sizes().iter()) {
                     let (offset, size) = (offset.as_usize(), size.as_usize());
@@ -283,59 +314,75 @@ impl ListViewPlan {
 
 /// How the offsets and the children of a dense union travel.
 pub(super) struct UnionPlan {
-    /// By type id: which rows of that child, and from which row its offsets count.
-    children: Vec<(i8, Rows)>,
+    /// By type id: which rows of that child, and how many it has.
+    children: Vec<(i8, Rows, usize)>,
     /// Bytes of offsets that are written anew.
     pub rebased_bytes: usize,
     /// Bytes of child rows that are gathered.
     pub compacted_bytes: usize,
+    /// Bytes of child rows that travel along for nothing.
+    pub carried_bytes: usize,
 }
 
 /// Decides for a dense union. Reads its type ids and offsets once, unless its children are
 /// smaller than they are.
-pub(super) fn dense_union(array: &UnionArray) -> UnionPlan {
+pub(super) fn dense_union(array: &UnionArray, carried: Carried) -> UnionPlan {
     let ids = type_ids(array);
     let offset_bytes = array.len() * size_of::<i32>();
-    let total: usize = ids.iter().map(|id| span_bytes(array.child(*id))).sum();
-    if total <= offset_bytes {
-        let children = ids.iter().map(|id| (*id, Rows::Before(array.child(*id).len()))).collect();
-        return UnionPlan { children, rebased_bytes: 0, compacted_bytes: 0 };
+    let limit = carried.left_of(offset_bytes);
+    let mut whole = Measure::up_to(limit);
+    for id in &ids {
+        whole.add(array.child(*id), 0, array.child(*id).len());
     }
-    // By type id: first row, end, and how many rows reference it.
-    let mut spans = [(usize::MAX, 0usize, 0usize); 128];
-    let offsets = array.offsets().map(|offsets| &offsets[..]).unwrap_or_default();
-    for (id, offset) in array.type_ids().iter().zip(offsets) {
-        if let Some(span) = spans.get_mut(id.as_usize()) {
-            let row = offset.as_usize();
-            *span = (span.0.min(row), span.1.max(row + 1), span.2 + 1);
-        }
+    if whole.bytes() <= limit {
+        let whole_child = |id: &i8| (*id, Rows::Before(array.child(*id).len()), 0);
+        let children = ids.iter().map(whole_child).collect();
+        return UnionPlan { children, rebased_bytes: 0, compacted_bytes: 0, carried_bytes: whole.bytes() };
     }
-    let mut unused_front = 0;
+    let mut used: Vec<(Used, Measure)> =
+        ids.iter().map(|id| (Used::none(array.child(*id)), Measure::all())).collect();
+    let mut places = [0; 128];
+    for (place, id) in ids.iter().enumerate() {
+        places[id.as_usize()] = place;
+    }
+    let slots = || array.type_ids().iter().zip(array.offsets().into_iter().flat_map(|o| o.iter()));
+    for (id, offset) in slots() {
+        let (used, measure) = &mut used[places[id.as_usize()]];
+        used.add(array.child(*id), offset.as_usize(), 1, measure);
+    }
+    let mut front = Measure::up_to(carried.left_of(offset_bytes));
+    let mut carried_bytes = 0;
     let mut compacted_bytes = 0;
     let mut children = Vec::with_capacity(ids.len());
-    for id in ids {
-        let (first, end, count) = spans[id.as_usize()];
-        let first = first.min(end);
+    for (id, (used, measure)) in ids.into_iter().zip(used) {
+        let (first, end) = used.range();
         let child = array.child(id);
-        unused_front += span_bytes(child.slice(0, first).as_ref());
-        if (end - first).saturating_sub(count) > count {
-            let range = span_bytes(child.slice(first, end - first).as_ref()) as u128;
-            compacted_bytes += (range * count as u128 / (end - first) as u128) as usize;
-            children.push((id, Rows::Gathered));
+        let referenced = used.bytes(&measure);
+        let unused = used.unused(child, referenced, carried.left_of(referenced));
+        front.add(child, 0, first);
+        if carried.allows(unused, referenced) {
+            carried_bytes += unused;
+            children.push((id, Rows::Range(first, end), used.rows));
         } else {
-            children.push((id, Rows::Range(first, end)));
+            let mut gathered = Measure::gathered();
+            slots().filter(|(type_id, _)| **type_id == id).for_each(|(_, offset)| {
+                gathered.add(child, offset.as_usize(), 1);
+            });
+            compacted_bytes += gathered.bytes() + last_offsets(child.data_type());
+            children.push((id, Rows::Gathered, used.rows));
         }
     }
-    let is_gathered = children.iter().any(|(_, rows)| matches!(rows, Rows::Gathered));
-    if !is_gathered && front(unused_front, offset_bytes) == Sent::AsItLies {
-        for (_, rows) in &mut children {
+    let is_gathered = children.iter().any(|(_, rows, _)| matches!(rows, Rows::Gathered));
+    if !is_gathered && carried.allows(front.bytes(), offset_bytes) {
+        for (_, rows, _) in &mut children {
             if let Rows::Range(_, end) = *rows {
                 *rows = Rows::Before(end);
             }
         }
-        return UnionPlan { children, rebased_bytes: 0, compacted_bytes: 0 };
+        let carried_bytes = carried_bytes + front.bytes();
+        return UnionPlan { children, rebased_bytes: 0, compacted_bytes: 0, carried_bytes };
     }
-    UnionPlan { children, rebased_bytes: offset_bytes, compacted_bytes }
+    UnionPlan { children, rebased_bytes: offset_bytes, compacted_bytes, carried_bytes }
 }
 
 /// The type ids of a union's fields, in their order.
@@ -350,23 +397,23 @@ impl UnionPlan {
     /// The offsets, and the children in the order of their fields.
     pub(super) fn apply(self, array: &UnionArray) -> Result<(Buffer, Vec<ArrayRef>), ArrowError> {
         let old = array.offsets().cloned().unwrap_or_default();
-        if self.rebased_bytes == 0 {
-            let cut = |(id, rows): &(i8, Rows)| match rows {
-                Rows::Before(end) => array.child(*id).slice(0, *end),
-                _ => array.child(*id).clone(),
-            };
-            return Ok((old.into_inner(), self.children.iter().map(cut).collect()));
+        let before = |(id, rows, _): &(i8, Rows, usize)| match rows {
+            Rows::Before(end) => Some(array.child(*id).slice(0, *end)),
+            _ => None,
+        };
+        if let Some(children) = self.children.iter().map(before).collect() {
+            return Ok((old.into_inner(), children));
         }
         let mut offsets = vec![0i32; array.len()];
         let mut children = Vec::with_capacity(self.children.len());
-        for (id, rows) in self.children {
+        for (id, rows, count) in self.children {
             let child = array.child(id);
             let slots = array.type_ids().iter().zip(old.iter()).zip(&mut offsets);
             let slots = slots.filter(|((type_id, _), _)| **type_id == id);
             match rows {
                 Rows::Gathered => {
                     let data = child.to_data();
-                    let mut gathered = MutableArrayData::new(vec![&data], false, 0);
+                    let mut gathered = MutableArrayData::new(vec![&data], false, count);
                     for ((_, row), slot) in slots {
                         *slot = gathered.len() as i32;
                         gathered.try_extend(0, row.as_usize(), row.as_usize() + 1)?;
@@ -387,59 +434,68 @@ impl UnionPlan {
     }
 }
 
-/// A dictionary with only the values that its keys use.
-pub(super) struct Trimmed {
-    /// The new keys, of the old type.
-    pub keys: ArrayRef,
-    /// The values in use, in their old order.
-    pub values: ArrayRef,
-    /// Bytes of both.
+/// Which values of a dictionary its keys use.
+pub(super) struct TrimPlan {
+    /// By old key the new one; `usize::MAX` of a value that is not used.
+    new_keys: Vec<usize>,
+    used: usize,
+    /// Bytes of the new keys and values.
     pub copied_bytes: usize,
 }
 
-/// Trims a dictionary if that saves more bytes than it copies.
-pub(super) fn trim(array: &dyn AnyDictionaryArray) -> Result<Option<Trimmed>, ArrowError> {
+/// Decides to trim a dictionary if that saves more bytes than it copies.
+pub(super) fn trim(array: &dyn AnyDictionaryArray) -> Option<TrimPlan> {
     let values = array.values();
-    let whole = span_bytes(values);
-    let key_bytes = span_bytes(array.keys());
-    if values.is_empty() || whole <= key_bytes {
-        return Ok(None);
+    let key_bytes = array.len() * array.keys().data_type().primitive_width()?;
+    if values.is_empty() || bytes_of(values, 0, values.len(), key_bytes) <= key_bytes {
+        return None;
     }
     let mut new_keys = vec![usize::MAX; values.len()];
-    let keys = array.normalized_keys();
-    for (row, key) in keys.iter().enumerate() {
+    for (row, key) in array.normalized_keys().into_iter().enumerate() {
         if array.keys().is_valid(row) {
-            new_keys[*key] = 0;
+            new_keys[key] = 0;
         }
     }
-    let mut used = 0;
-    for new_key in new_keys.iter_mut().filter(|key| **key == 0) {
+    let (mut used, mut kept, mut gathered) = (0, Measure::all(), Measure::gathered());
+    for (old_key, new_key) in new_keys.iter_mut().enumerate().filter(|(_, key)| **key == 0) {
         *new_key = used;
         used += 1;
+        kept.add(values, old_key, 1);
+        gathered.add(values, old_key, 1);
     }
-    let kept = whole as u128 * used as u128 / values.len() as u128;
-    if whole as u128 - kept <= key_bytes as u128 + kept {
-        return Ok(None);
+    let copied = key_bytes + kept.bytes();
+    let saved = bytes_of(values, 0, values.len(), kept.bytes() + copied).saturating_sub(kept.bytes());
+    let copied_bytes = key_bytes + gathered.bytes() + last_offsets(values.data_type());
+    (saved > copied).then_some(TrimPlan { new_keys, used, copied_bytes })
+}
+
+impl TrimPlan {
+    /// The new keys, of the old type, and the values in use, in their old order.
+    pub(super) fn apply(self, array: &dyn AnyDictionaryArray) -> Result<(ArrayRef, ArrayRef), ArrowError> {
+        let data = array.values().to_data();
+        let mut gathered = MutableArrayData::new(vec![&data], false, self.used);
+        for (old_key, _) in self.new_keys.iter().enumerate().filter(|(_, key)| **key != usize::MAX) {
+            gathered.try_extend(0, old_key, old_key + 1)?;
+        }
+        let values = make_array(gathered.freeze());
+        // Behind a null lies any key.
+        let remap =
+            |key: usize| self.new_keys.get(key).copied().filter(|key| *key != usize::MAX).unwrap_or(0);
+        macro_rules! keys {
+            ($t:ty) => {{
+                let old = array.keys().as_primitive::<$t>();
+                let new = old
+                    .values()
+                    .iter()
+                    .map(|key| <$t as ArrowPrimitiveType>::Native::usize_as(remap(key.as_usize())));
+                let new: ScalarBuffer<_> = new.collect::<Vec<_>>().into();
+                Arc::new(PrimitiveArray::<$t>::new(new, old.nulls().cloned())) as ArrayRef
+            }};
+        }
+        let keys = downcast_integer! {
+            array.keys().data_type() => (keys),
+            other => return Err(ArrowError::NotYetImplemented(format!("dictionary keys of {other}")))
+        };
+        Ok((keys, values))
     }
-    let data = values.to_data();
-    let mut gathered = MutableArrayData::new(vec![&data], false, used);
-    for (old_key, _) in new_keys.iter().enumerate().filter(|(_, key)| **key != usize::MAX) {
-        gathered.try_extend(0, old_key, old_key + 1)?;
-    }
-    let remap = |key: usize| new_keys.get(key).copied().filter(|key| *key != usize::MAX).unwrap_or(0);
-    let values = make_array(gathered.freeze());
-    macro_rules! keys {
-        ($t:ty) => {{
-            let old = array.keys().as_primitive::<$t>();
-            let new = keys.iter().map(|key| <$t as ArrowPrimitiveType>::Native::usize_as(remap(*key)));
-            let new: ScalarBuffer<_> = new.collect::<Vec<_>>().into();
-            Arc::new(PrimitiveArray::<$t>::new(new, old.nulls().cloned())) as ArrayRef
-        }};
-    }
-    let keys = downcast_integer! {
-        array.keys().data_type() => (keys),
-        _ => return Ok(None)
-    };
-    let copied_bytes = key_bytes + span_bytes(values.as_ref());
-    Ok(Some(Trimmed { keys, values, copied_bytes }))
 }

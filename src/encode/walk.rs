@@ -7,7 +7,8 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuf
 use arrow_schema::{ArrowError, DataType, UnionMode};
 
 use super::body::{Body, MetDictionary};
-use super::slices::{self, Sent};
+use super::measure::bytes_of;
+use super::slices::{self, Carried};
 use crate::compression::{self, Compression};
 use crate::copies::{CopyBudget, CopyReason};
 use crate::error::{Error, ErrorKind, Result};
@@ -30,6 +31,8 @@ pub(super) struct Walk<'w> {
     pub dictionary: usize,
     /// Whether unused dictionary values may be left out.
     pub trim: bool,
+    /// What the arrays around the current one carry for nothing.
+    pub carried: Carried,
 }
 
 impl Walk<'_> {
@@ -117,21 +120,18 @@ impl Walk<'_> {
         self.node_and_validity(array)?;
         let offsets = array.offsets();
         let (first, last) = (offsets.first().as_usize(), offsets.last().as_usize());
-        match slices::front(first, size_of_val(&offsets[..])) {
-            Sent::AsItLies => {
-                self.buffer(offsets.inner().inner().clone())?;
-                self.buffer(array.values().slice_with_length(0, last))
-            }
-            Sent::Rebased => {
-                self.rebased(offsets)?;
-                self.buffer(array.values().slice_with_length(first, last - first))
-            }
+        if self.carried.allows(first, size_of_val(&offsets[..])) {
+            self.buffer(offsets.inner().inner().clone())?;
+            self.buffer(array.values().slice_with_length(0, last))
+        } else {
+            self.rebased(offsets)?;
+            self.buffer(array.values().slice_with_length(first, last - first))
         }
     }
 
     fn views<T: ByteViewType>(&mut self, array: &GenericByteViewArray<T>) -> Result<()> {
         self.node_and_validity(array)?;
-        let plan = slices::views(array);
+        let plan = slices::views(array, self.carried);
         self.claim(CopyReason::Rebased, plan.rebased_bytes)?;
         self.claim(CopyReason::Compacted, plan.compacted_bytes)?;
         let (views, buffers) = plan.apply(array);
@@ -152,29 +152,27 @@ impl Walk<'_> {
         child: &dyn Array,
     ) -> Result<()> {
         let (first, last) = (offsets.first().as_usize(), offsets.last().as_usize());
-        let before = if first == 0 { 0 } else { slices::span_bytes(child.slice(0, first).as_ref()) };
-        match slices::front(before, size_of_val(&offsets[..])) {
-            // Rows that take no bytes cost nothing to send, and keep the offsets as they are.
-            Sent::AsItLies => {
-                self.buffer(offsets.inner().inner().clone())?;
-                self.rows(child, 0, last)
-            }
-            Sent::Rebased => {
-                self.rebased(offsets)?;
-                self.rows(child, first, last - first)
-            }
+        let offset_bytes = size_of_val(&offsets[..]);
+        let front = bytes_of(child, 0, first, self.carried.left_of(offset_bytes));
+        if self.carried.allows(front, offset_bytes) {
+            self.buffer(offsets.inner().inner().clone())?;
+            self.carrying(front, |walk| walk.rows(child, 0, last))
+        } else {
+            self.rebased(offsets)?;
+            self.rows(child, first, last - first)
         }
     }
 
     fn list_view<O: OffsetSizeTrait>(&mut self, array: &GenericListViewArray<O>) -> Result<()> {
         self.node_and_validity(array)?;
-        let plan = slices::list_view(array);
+        let plan = slices::list_view(array, self.carried);
         self.claim(CopyReason::Rebased, plan.rebased_bytes)?;
         self.claim(CopyReason::Compacted, plan.compacted_bytes)?;
+        let carried = plan.carried_bytes;
         let (offsets, child) = plan.apply(array).map_err(|e| self.arrow(e))?;
         self.buffer(offsets)?;
         self.buffer(array.sizes().inner().clone())?;
-        self.array(child.as_ref())
+        self.carrying(carried, |walk| walk.array(child.as_ref()))
     }
 
     fn union(&mut self, array: &UnionArray, mode: UnionMode) -> Result<()> {
@@ -184,12 +182,13 @@ impl Walk<'_> {
         if mode == UnionMode::Sparse {
             return fields.iter().try_for_each(|(id, _)| self.rows(array.child(id), 0, array.len()));
         }
-        let plan = slices::dense_union(array);
+        let plan = slices::dense_union(array, self.carried);
         self.claim(CopyReason::Rebased, plan.rebased_bytes)?;
         self.claim(CopyReason::Compacted, plan.compacted_bytes)?;
+        let carried = plan.carried_bytes;
         let (offsets, children) = plan.apply(array).map_err(|e| self.arrow(e))?;
         self.buffer(offsets)?;
-        children.iter().try_for_each(|child| self.array(child))
+        self.carrying(carried, |walk| children.iter().try_for_each(|child| walk.array(child)))
     }
 
     fn dictionary(&mut self, array: &dyn Array) -> Result<()> {
@@ -197,23 +196,16 @@ impl Walk<'_> {
         let Some(field) = self.schema.dictionaries.get(index) else { return Ok(()) };
         self.dictionary = index + 1 + field.nested;
         let dictionary = array.as_any_dictionary();
-        let trimmed = if self.trim && !field.ordered {
-            slices::trim(dictionary).map_err(|e| self.arrow(e))?
-        } else {
-            None
+        let plan = if self.trim && !field.ordered { slices::trim(dictionary) } else { None };
+        let Some(plan) = plan else {
+            let values = dictionary.values().clone();
+            self.body.dictionaries.push(MetDictionary { index, values });
+            return self.array(dictionary.keys());
         };
-        match trimmed {
-            None => {
-                let values = dictionary.values().clone();
-                self.body.dictionaries.push(MetDictionary { index, values });
-                self.array(dictionary.keys())
-            }
-            Some(trimmed) => {
-                self.claim(CopyReason::Dictionary, trimmed.copied_bytes)?;
-                self.body.dictionaries.push(MetDictionary { index, values: trimmed.values });
-                self.array(trimmed.keys.as_ref())
-            }
-        }
+        self.claim(CopyReason::Dictionary, plan.copied_bytes)?;
+        let (keys, values) = plan.apply(dictionary).map_err(|e| self.arrow(e))?;
+        self.body.dictionaries.push(MetDictionary { index, values });
+        self.array(keys.as_ref())
     }
 
     fn runs<R: RunEndIndexType>(&mut self, array: &dyn Array) -> Result<()> {
@@ -240,6 +232,15 @@ impl Walk<'_> {
             self.buffer(cut.into_inner())?;
         }
         self.rows(array.values(), first, count)
+    }
+
+    /// Walks arrays inside one that carries so many bytes of them for nothing.
+    fn carrying(&mut self, bytes: usize, inside: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let around = self.carried;
+        self.carried.0 += bytes;
+        let result = inside(self);
+        self.carried = around;
+        result
     }
 
     /// Some rows of an array.

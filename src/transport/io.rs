@@ -15,6 +15,10 @@ use crate::wire::message::Message;
 /// Slices per call: the least that every system accepts (`IOV_MAX` of Linux is 1,024).
 const SLICES: usize = 1024;
 
+/// Bytes that are asked of a reader, and memory taken for them, before any have come. What
+/// is larger doubles from here on, which moves pages and copies no bytes with most allocators.
+const FIRST_READ: usize = 16 << 20;
+
 /// Writes segments with as few vectored writes as the writer takes; returns the bytes.
 ///
 /// ```
@@ -182,13 +186,21 @@ impl<R: Read> StreamSource<R> {
         self.position
     }
 
-    /// Appends up to `count` bytes; fewer only at the reader's end. Memory is committed as
-    /// bytes arrive.
+    /// Appends up to `count` bytes; fewer only at the reader's end. Memory is taken as bytes
+    /// arrive for it, whatever the count claims.
     fn read_into(&mut self, out: &mut Vec<u8>, count: usize) -> Result<usize> {
-        out.try_reserve_exact(count).map_err(|_| ErrorKind::Memory { bytes: count as u64 })?;
-        let read = self.reader.by_ref().take(count as u64).read_to_end(out)?;
-        self.position = self.position.saturating_add(read as u64);
-        Ok(read)
+        let mut total = 0usize;
+        while total < count {
+            let step = count.saturating_sub(total).min(total.max(FIRST_READ));
+            out.try_reserve_exact(step).map_err(|_| ErrorKind::Memory { bytes: step as u64 })?;
+            let read = self.reader.by_ref().take(step as u64).read_to_end(out)?;
+            total = total.saturating_add(read);
+            self.position = self.position.saturating_add(read as u64);
+            if read < step {
+                break;
+            }
+        }
+        Ok(total)
     }
 }
 

@@ -1,12 +1,12 @@
 //! The metadata of a RecordBatch or a DictionaryBatch: rows, nodes, buffers, codec.
 
-use arrow_ipc::{BodyCompressionMethod, CompressionType, FieldNode};
+use arrow_ipc::{BodyCompressionMethod, CompressionType};
 use flatbuffers::Vector;
 
 use super::message::{Header, Message};
 use super::opaque::{self, MessageNote};
 use crate::compression::Codec;
-use crate::error::{ErrorKind, Part, Result};
+use crate::error::{Error, ErrorKind, Part, Result};
 
 /// A batch's metadata, its numbers not yet checked against anything.
 pub(crate) struct BatchMeta<'a> {
@@ -15,9 +15,9 @@ pub(crate) struct BatchMeta<'a> {
     /// Its rows.
     pub rows: usize,
     /// A node per array, depth first.
-    pub nodes: Option<Vector<'a, FieldNode>>,
+    pub nodes: &'a [Pair],
     /// Where the buffers lie in the body.
-    pub buffers: Option<Vector<'a, arrow_ipc::Buffer>>,
+    pub buffers: &'a [Pair],
     /// How many data buffers each view array has.
     pub variadic: Option<Vector<'a, i64>>,
     /// How every buffer is compressed.
@@ -28,6 +28,21 @@ pub(crate) struct BatchMeta<'a> {
     pub is_v4: bool,
     /// What this crate noted about opaque columns, if anything.
     pub note: Option<MessageNote>,
+}
+
+/// Two little-endian `i64`: the rows and nulls of a node, or the offset and length of a
+/// buffer, as they lie in a flatbuffer.
+pub(crate) type Pair = [u8; 16];
+
+/// The numbers of a pair.
+#[inline]
+pub(crate) fn numbers(pair: &Pair) -> (i64, i64) {
+    let [a, b, c, d, e, f, g, h, second @ ..] = *pair;
+    (i64::from_le_bytes([a, b, c, d, e, f, g, h]), i64::from_le_bytes(second))
+}
+
+fn pairs(bytes: Option<&[u8]>) -> &[Pair] {
+    bytes.map(|bytes| bytes.as_chunks().0).unwrap_or_default()
 }
 
 /// A declared buffer of a body.
@@ -68,8 +83,8 @@ impl<'a> BatchMeta<'a> {
         Ok(Some(BatchMeta {
             position,
             rows,
-            nodes: batch.nodes(),
-            buffers: batch.buffers(),
+            nodes: pairs(batch.nodes().map(|nodes| nodes.bytes())),
+            buffers: pairs(batch.buffers().map(|buffers| buffers.bytes())),
             variadic: batch.variadicBufferCounts(),
             codec,
             body_length: message.body_length,
@@ -78,40 +93,37 @@ impl<'a> BatchMeta<'a> {
         }))
     }
 
-    /// Checks that a buffer lies inside the body.
-    pub(crate) fn span(&self, index: usize, entry: &arrow_ipc::Buffer, column: &str) -> Result<Span> {
-        let (offset, length) = (entry.offset(), entry.length());
-        let checked = || {
-            let span = Span { offset: u64::try_from(offset).ok()?, length: u64::try_from(length).ok()? };
-            (span.offset.checked_add(span.length)? <= self.body_length).then_some(span)
-        };
+    /// Where a declared buffer lies, if it lies inside the body.
+    #[inline]
+    pub(crate) fn span(&self, entry: &Pair) -> Option<Span> {
+        let (offset, length) = numbers(entry);
         // An empty buffer has no bytes to be anywhere; some writers give it any offset.
         if length == 0 {
-            return Ok(Span { offset: 0, length: 0 });
+            return Some(Span { offset: 0, length: 0 });
         }
-        checked().ok_or_else(|| {
-            ErrorKind::BufferOutside {
-                column: column.to_owned(),
-                buffer: index,
-                offset,
-                length,
-                body: self.body_length,
-            }
-            .into()
-        })
+        let span = Span { offset: u64::try_from(offset).ok()?, length: u64::try_from(length).ok()? };
+        (span.offset.checked_add(span.length)? <= self.body_length).then_some(span)
+    }
+
+    /// The error that a declared buffer does not lie inside the body.
+    #[cold]
+    pub(crate) fn outside(&self, index: usize, column: &str) -> Error {
+        let (offset, length) = self.buffers.get(index).map(numbers).unwrap_or_default();
+        let body = self.body_length;
+        ErrorKind::BufferOutside { column: column.to_owned(), buffer: index, offset, length, body }.into()
+    }
+
+    /// Where the declared buffers lie, empty ones included.
+    pub(crate) fn declared(&self) -> Result<Vec<Span>> {
+        let span = |(index, entry)| self.span(entry).ok_or_else(|| self.outside(index, ""));
+        self.buffers.iter().enumerate().map(span).collect()
     }
 
     /// The frames of the body in order: every non-empty declared buffer, then the opaque
     /// columns' payload, if it is as our note says.
     pub(crate) fn frames(&self) -> Result<Vec<Span>> {
-        let declared = self.buffers.map(|b| b.len()).unwrap_or_default();
-        let mut frames = Vec::with_capacity(declared);
-        for (index, entry) in self.buffers.iter().flatten().enumerate() {
-            let span = self.span(index, entry, "")?;
-            if span.length > 0 {
-                frames.push(span);
-            }
-        }
+        let mut frames = self.declared()?;
+        frames.retain(|span| span.length > 0);
         if let Some(note) = self.note.as_ref().filter(|note| note.fits(self.body_length, &frames)) {
             frames.extend(note.spans().filter(|span| span.length > 0));
         }

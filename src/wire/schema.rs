@@ -203,9 +203,10 @@ fn check_field(
         }
         ipc::Type::RunEndEncoded => {
             let ends = children.and_then(|c| (c.len() == 2).then(|| c.get(0)));
-            let ends = ends.filter(|f| f.dictionary().is_none()).and_then(|f| f.type_as_int());
+            let ends =
+                ends.filter(|f| f.dictionary().is_none() && !f.nullable()).and_then(|f| f.type_as_int());
             if !ends.is_some_and(|int| int.is_signed() && matches!(int.bitWidth(), 16 | 32 | 64)) {
-                return Err(bad("run-end encoding without run ends of 16, 32 or 64 bits".into()).into());
+                return Err(bad("run ends must be non-nullable and of 16, 32 or 64 bits".into()).into());
             }
             2
         }

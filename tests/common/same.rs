@@ -88,12 +88,12 @@ pub fn assert_valid(df: &DataFrame, context: &dyn Fn() -> String) {
 /// All that a field says.
 #[derive(Debug, PartialEq)]
 pub struct Described<'a> {
-    name: &'a str,
-    data_type: &'a DataType,
-    nullable: bool,
-    metadata: &'a Metadata,
+    pub name: &'a str,
+    pub data_type: &'a DataType,
+    pub nullable: bool,
+    pub metadata: &'a Metadata,
     /// Which `Field ==` leaves out.
-    ordered: Option<bool>,
+    pub ordered: Option<bool>,
 }
 
 /// The fields of a schema at any depth.

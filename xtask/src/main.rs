@@ -3,6 +3,7 @@
 //! Each task is one file: its arguments and a `run` that says how the process ends.
 
 mod conformance;
+mod golden;
 mod process;
 mod python;
 mod ratios;
@@ -22,6 +23,7 @@ type Outcome = Result<ExitCode, Box<dyn Error>>;
 #[command(name = "cargo xtask", about = "The repository's own tasks")]
 enum Task {
     Conformance(conformance::Args),
+    Golden(golden::Args),
     #[command(hide = true)]
     Probe(conformance::probe::Args),
     Ratios(ratios::Args),
@@ -32,6 +34,7 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Task::parse() {
         Task::Conformance(args) => conformance::run(args),
+        Task::Golden(args) => golden::run(args),
         Task::Probe(args) => conformance::probe::run(args),
         Task::Ratios(args) => ratios::run(args),
         Task::Test(args) => test::run(args),

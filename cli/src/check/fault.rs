@@ -84,7 +84,8 @@ impl Fault {
             if let Some(buffer) = fault.buffer {
                 let before = message.buffers.iter().take(buffer).filter(|buffer| buffer.length > 0).count();
                 let frame = own.get(before).map(|frame| frame.as_ptr().addr());
-                fault.byte = frame.and_then(|address| address.checked_sub(bytes.as_ptr().addr())).map(|b| b as u64);
+                fault.byte =
+                    frame.and_then(|address| address.checked_sub(bytes.as_ptr().addr())).map(|b| b as u64);
             }
             break;
         }
@@ -130,7 +131,9 @@ impl Fault {
             }
             NullCount { column, .. } => (self.column, self.part) = (named(column), Some(Part::Validity)),
             Offsets { column, row, .. } => self.at_row(column, *row, Part::Offsets),
-            Utf8 { column, row } | DictionaryKey { column, row, .. } => self.at_row(column, *row, Part::Values),
+            Utf8 { column, row } | DictionaryKey { column, row, .. } => {
+                self.at_row(column, *row, Part::Values)
+            }
             View { column, row } => self.at_row(column, *row, Part::Views),
             Union { column, row, .. } => self.at_row(column, *row, Part::TypeIds),
             BadType { column, .. }
@@ -154,7 +157,9 @@ impl Fault {
         if self.buffer.is_some() {
             return;
         }
-        let (Some(column), Some(part), Some(schema)) = (&self.column, self.part, &layout.schema) else { return };
+        let (Some(column), Some(part), Some(schema)) = (&self.column, self.part, &layout.schema) else {
+            return;
+        };
         let is_meant = |index: usize| schema.fields().get(index).is_some_and(|field| field.name() == column);
         let buffers = message.buffers.iter().enumerate();
         let mut buffers = buffers.filter(|(_, buffer)| buffer.part == part && is_meant(buffer.column));

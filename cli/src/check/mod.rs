@@ -55,8 +55,25 @@ pub fn check(format: Format, bytes: &Bytes, layout: &Layout, options: &Options) 
 pub fn layout(format: Format, bytes: &[u8]) -> Layout {
     match format {
         Format::Stream => Layout::of_stream(bytes),
-        _ => Layout::of_file(bytes),
+        _ => {
+            let layout = Layout::of_file(bytes);
+            if layout.error.is_some() && layout.schema.is_none() {
+                without_footer(bytes, layout)
+            } else {
+                layout
+            }
+        }
     }
+}
+
+/// What can be seen of a file whose footer is damaged or missing: the stream inside it.
+fn without_footer(bytes: &[u8], layout: Layout) -> Layout {
+    let Some(stream) = bytes.strip_prefix(b"ARROW1\0\0") else { return layout };
+    let mut inside = Layout::of_stream(stream);
+    for message in &mut inside.messages {
+        message.position += (bytes.len() - stream.len()) as u64;
+    }
+    Layout { schema: inside.schema, messages: inside.messages, ..layout }
 }
 
 impl Options {

@@ -272,7 +272,7 @@ mod tests {
             (Field::new("b", DataType::Int32, true), "its name became \"b\""),
             (Field::new("a", DataType::Int64, true), "its type Int32 became Int64"),
             (Field::new("a", DataType::Int32, false), "its nullability became false"),
-            (plain().with_metadata([("unit", "m")].into()), "its metadata differs"),
+            (plain().with_metadata([("unit", "m")]), "its metadata differs"),
         ];
         for (changed, what) in cases {
             let said = diff(&of(plain()), &of(changed)).unwrap();
@@ -297,8 +297,7 @@ mod tests {
     fn dictionaries_are_compared_by_what_they_show() {
         let of = |keys: Vec<i32>, values: Vec<&str>| {
             let values: ArrayRef = Arc::new(StringArray::from(values));
-            let array: ArrayRef =
-                Arc::new(DictionaryArray::<Int32Type>::new(Int32Array::from(keys), values));
+            let array: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(Int32Array::from(keys), values));
             frame(vec![Field::new("d", array.data_type().clone(), true)], vec![vec![array]])
         };
         assert_eq!(diff(&of(vec![0, 1], vec!["x", "y"]), &of(vec![1, 0], vec!["y", "x"])), None);

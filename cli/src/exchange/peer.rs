@@ -37,11 +37,8 @@ impl Peer {
     }
 
     fn try_write(&self, writer: impl Write) -> Result<(), ArrowError> {
-        let mut writer = StreamWriter::try_new_with_options(
-            BufWriter::new(writer),
-            &self.schema,
-            self.options.clone(),
-        )?;
+        let mut writer =
+            StreamWriter::try_new_with_options(BufWriter::new(writer), &self.schema, self.options.clone())?;
         for batch in &self.batches {
             writer.write(batch)?;
         }

@@ -9,9 +9,10 @@ use super::{Inspected, opaque_type, placed};
 /// The whole document.
 pub fn document(inspected: &Inspected) -> Value {
     let layout = &inspected.layout;
-    let schema = layout.schema.as_ref().map(|schema| {
-        json!({ "columns": columns(inspected), "metadata": metadata(schema.metadata()) })
-    });
+    let schema = layout
+        .schema
+        .as_ref()
+        .map(|schema| json!({ "columns": columns(inspected), "metadata": metadata(schema.metadata()) }));
     json!({
         "file": inspected.file,
         "format": inspected.form(),

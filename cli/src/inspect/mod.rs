@@ -90,8 +90,8 @@ struct Placed<'a> {
     buffer: &'a BufferLayout,
     /// Its first byte in the file.
     position: u64,
-    /// Bytes from its end to the next one, or to the end of the body; `None` if that
-    /// starts before this ends.
+    /// Bytes from its end to the next one, or to the end of the body; `None` if it is
+    /// empty, or if the next one starts before it ends.
     padding: Option<u64>,
 }
 
@@ -103,14 +103,16 @@ impl Placed<'_> {
     }
 }
 
-/// The buffers of a message.
+/// The buffers of a message. Empty ones lie anywhere, and end no padding.
 fn placed(message: &MessageLayout) -> impl Iterator<Item = Placed<'_>> {
     let body = message.position.saturating_add(message.metadata_bytes);
-    message.buffers.iter().enumerate().map(move |(index, buffer)| {
-        let next = message.buffers.get(index + 1).map_or(message.body_bytes, |next| next.offset);
+    let starts = message.buffers.iter().filter(|buffer| buffer.length > 0).map(|buffer| buffer.offset);
+    let mut starts = starts.chain(std::iter::once(message.body_bytes)).skip(1);
+    message.buffers.iter().map(move |buffer| {
+        let next = if buffer.length > 0 { starts.next() } else { None };
         let end = buffer.offset.saturating_add(buffer.length);
         let position = body.saturating_add(buffer.offset);
-        Placed { buffer, position, padding: next.checked_sub(end) }
+        Placed { buffer, position, padding: next.and_then(|next| next.checked_sub(end)) }
     })
 }
 

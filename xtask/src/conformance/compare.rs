@@ -11,9 +11,7 @@ use arrow::array::{Array, RecordBatch};
 use arrow::buffer::Buffer;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::ipc::reader::StreamReader;
-use arrow_frames::{
-    Column, DataFrame, Decoder, ErrorKind, Frames, Part, StreamSource, Target, to_buffers,
-};
+use arrow_frames::{Column, DataFrame, Decoder, ErrorKind, Frames, Part, StreamSource, Target, to_buffers};
 use arrow_integration_test::{ArrowJson, field_from_json};
 use flate2::read::GzDecoder;
 
@@ -76,7 +74,9 @@ pub fn check(df: &DataFrame) -> Result<(), String> {
     for batch in df.batches() {
         for column in batch.columns() {
             match column {
-                Column::Native(array) => array.to_data().validate_full().map_err(|e| format!("invalid: {e}"))?,
+                Column::Native(array) => {
+                    array.to_data().validate_full().map_err(|e| format!("invalid: {e}"))?
+                }
                 _ => {}
             }
         }
@@ -89,7 +89,11 @@ fn truth(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), Box<dyn Error>> {
     let mut text = String::new();
     GzDecoder::new(File::open(path.with_extension("json.gz"))?).read_to_string(&mut text)?;
     let json: ArrowJson = serde_json::from_str(&text)?;
-    let fields = json.schema.fields.iter().map(|field| field_from_json(&serde_json::to_value(field)?).map_err(Box::<dyn Error>::from));
+    let fields = json
+        .schema
+        .fields
+        .iter()
+        .map(|field| field_from_json(&serde_json::to_value(field)?).map_err(Box::<dyn Error>::from));
     let fields = fields.collect::<Result<Vec<_>, _>>()?;
     let pairs = json.schema.metadata.iter().flatten();
     let metadata = pairs.filter_map(|pair| Some((pair.get("key")?.clone(), pair.get("value")?.clone())));
@@ -98,7 +102,12 @@ fn truth(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), Box<dyn Error>> {
 }
 
 /// Compares schema, metadata and values.
-fn is_same(schema: &SchemaRef, batches: &[RecordBatch], found: &SchemaRef, df: DataFrame) -> Result<(), String> {
+fn is_same(
+    schema: &SchemaRef,
+    batches: &[RecordBatch],
+    found: &SchemaRef,
+    df: DataFrame,
+) -> Result<(), String> {
     if schema != found {
         return Err(format!("schema {found:?}, not {schema:?}"));
     }
@@ -112,7 +121,10 @@ fn is_same(schema: &SchemaRef, batches: &[RecordBatch], found: &SchemaRef, df: D
         }
         for (column, (a, b)) in a.columns().iter().zip(b.columns()).enumerate() {
             if a != b {
-                return Err(format!("batch {index}, column {column} ({}) differs", schema.field(column).name()));
+                return Err(format!(
+                    "batch {index}, column {column} ({}) differs",
+                    schema.field(column).name()
+                ));
             }
         }
     }
@@ -128,7 +140,9 @@ fn write_again(df: &DataFrame, path: &Path) -> Result<(), String> {
         bytes.extend_from_slice(segment);
     }
     fs::write(path, &bytes).map_err(|e| text(&e))?;
-    let ours = Decoder::new().decode(Frames::from_stream(bytes.clone()).map_err(|e| text(&e))?).map_err(|e| text(&e))?;
+    let ours = Decoder::new()
+        .decode(Frames::from_stream(bytes.clone()).map_err(|e| text(&e))?)
+        .map_err(|e| text(&e))?;
     let schema = ours.schema().clone();
     let again = ours.into_record_batches().map_err(|e| text(&e))?;
     is_same(&schema, &again, df.schema(), df.clone()).map_err(|e| format!("read by us: {e}"))?;

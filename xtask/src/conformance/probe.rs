@@ -2,15 +2,14 @@
 
 use std::error::Error;
 use std::fs;
-use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::corpus::{Case, Form};
 use super::compare;
+use super::corpus::{Case, Form};
 use super::report::Row;
 use crate::Outcome;
 

@@ -58,6 +58,12 @@ pub fn print(rows: &[Row], _pyarrow: Option<&str>) {
             Err(kind) => format!("ERR {kind}"),
         };
         let mark = if row.is_right() { "ok  " } else { "MISS" };
-        println!("{mark} {} [{}] {outcome} | {} | {}", row.path, row.form.name(), row.detail, row.faults.join("; "));
+        println!(
+            "{mark} {} [{}] {outcome} | {} | {}",
+            row.path,
+            row.form.name(),
+            row.detail,
+            row.faults.join("; ")
+        );
     }
 }

@@ -1,0 +1,236 @@
+//! Where the numbers of Arrow's metadata lie in the bytes of a stream or a file.
+
+use std::ops::Range;
+
+use arrow::ipc::{self, root_as_footer, root_as_message};
+use flatbuffers::{Follow, Table, VOffsetT, Vector};
+
+/// A number: where it lies, and how wide it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Site {
+    pub position: usize,
+    pub width: usize,
+    /// What it is, for the message of a test that fails.
+    pub what: &'static str,
+}
+
+impl Site {
+    /// The number that lies there.
+    pub fn get(&self, bytes: &[u8]) -> i64 {
+        let mut number = [0; 8];
+        number[..self.width].copy_from_slice(&bytes[self.position..self.position + self.width]);
+        let unused = 64 - 8 * self.width as u32;
+        i64::from_le_bytes(number) << unused >> unused
+    }
+
+    /// Puts another number there, cut to its width.
+    pub fn set(&self, bytes: &mut [u8], number: i64) {
+        let number = number.to_le_bytes();
+        bytes[self.position..self.position + self.width].copy_from_slice(&number[..self.width]);
+    }
+}
+
+/// The numbers of one message.
+#[derive(Debug, Default)]
+pub struct Sites {
+    pub sites: Vec<Site>,
+    /// Where its flatbuffer lies.
+    pub metadata: Range<usize>,
+}
+
+/// The numbers of every message of a stream, from `position` on.
+pub fn of_stream(bytes: &[u8], mut position: usize) -> Vec<Sites> {
+    let mut all = Vec::new();
+    loop {
+        let prefix = Site { position: position + 4, width: 4, what: "metadata length" };
+        let length = prefix.get(bytes) as usize;
+        if length == 0 {
+            return all;
+        }
+        let metadata = position + 8..position + 8 + length;
+        let mut finder =
+            Finder { base: metadata.start, bytes: &bytes[metadata.clone()], sites: vec![prefix] };
+        let message = root_as_message(finder.bytes).unwrap();
+        finder.message(&message);
+        position = metadata.end + message.bodyLength() as usize;
+        all.push(Sites { sites: finder.sites, metadata });
+    }
+}
+
+/// The numbers of a file's footer.
+pub fn of_footer(file: &[u8]) -> Sites {
+    let length = Site { position: file.len() - 10, width: 4, what: "footer length" };
+    let metadata = length.position - length.get(file) as usize..length.position;
+    let mut finder = Finder { base: metadata.start, bytes: &file[metadata.clone()], sites: vec![length] };
+    let footer = root_as_footer(finder.bytes).unwrap();
+    finder.scalar(&footer._tab, ipc::Footer::VT_VERSION, 2, "footer version");
+    for blocks in [footer.dictionaries(), footer.recordBatches()].into_iter().flatten() {
+        finder.length(&blocks, "number of blocks");
+        for block in blocks.iter() {
+            let position = finder.place(&block.0);
+            finder.at(position, 8, "block offset");
+            finder.at(position + 8, 4, "block metadata length");
+            finder.at(position + 16, 8, "block body length");
+        }
+    }
+    if let Some(schema) = footer.schema() {
+        finder.schema(&schema);
+    }
+    Sites { sites: finder.sites, metadata }
+}
+
+struct Finder<'a> {
+    base: usize,
+    bytes: &'a [u8],
+    sites: Vec<Site>,
+}
+
+impl<'a> Finder<'a> {
+    fn at(&mut self, position: usize, width: usize, what: &'static str) {
+        self.sites.push(Site { position: self.base + position, width, what });
+    }
+
+    /// Where some bytes of the flatbuffer lie in it.
+    fn place(&self, bytes: &[u8]) -> usize {
+        bytes.as_ptr() as usize - self.bytes.as_ptr() as usize
+    }
+
+    /// A number in a table, unless it has its default and is left out.
+    fn scalar(&mut self, table: &Table<'a>, field: VOffsetT, width: usize, what: &'static str) {
+        match table.vtable().get(field) {
+            0 => {}
+            offset => self.at(table.loc() + usize::from(offset), width, what),
+        }
+    }
+
+    fn length<T: Follow<'a>>(&mut self, vector: &Vector<'a, T>, what: &'static str) {
+        let position = self.place(vector.bytes());
+        self.at(position - 4, 4, what);
+    }
+
+    fn message(&mut self, message: &ipc::Message<'a>) {
+        self.scalar(&message._tab, ipc::Message::VT_VERSION, 2, "version");
+        self.scalar(&message._tab, ipc::Message::VT_HEADER_TYPE, 1, "header type");
+        self.scalar(&message._tab, ipc::Message::VT_BODYLENGTH, 8, "body length");
+        if let Some(schema) = message.header_as_schema() {
+            self.schema(&schema);
+        }
+        if let Some(dictionary) = message.header_as_dictionary_batch() {
+            self.scalar(&dictionary._tab, ipc::DictionaryBatch::VT_ID, 8, "dictionary id");
+            self.scalar(&dictionary._tab, ipc::DictionaryBatch::VT_ISDELTA, 1, "is delta");
+            self.batch(&dictionary.data().unwrap());
+        }
+        if let Some(batch) = message.header_as_record_batch() {
+            self.batch(&batch);
+        }
+    }
+
+    fn batch(&mut self, batch: &ipc::RecordBatch<'a>) {
+        self.scalar(&batch._tab, ipc::RecordBatch::VT_LENGTH, 8, "rows");
+        if let Some(nodes) = batch.nodes() {
+            self.length(&nodes, "number of nodes");
+            for node in nodes.iter() {
+                let position = self.place(&node.0);
+                self.at(position, 8, "length of a node");
+                self.at(position + 8, 8, "null count");
+            }
+        }
+        if let Some(buffers) = batch.buffers() {
+            self.length(&buffers, "number of buffers");
+            for buffer in buffers.iter() {
+                let position = self.place(&buffer.0);
+                self.at(position, 8, "offset of a buffer");
+                self.at(position + 8, 8, "length of a buffer");
+            }
+        }
+        if let Some(counts) = batch.variadicBufferCounts() {
+            self.length(&counts, "number of variadic counts");
+            for index in 0..counts.len() {
+                self.at(self.place(counts.bytes()) + 8 * index, 8, "variadic count");
+            }
+        }
+        if let Some(compression) = batch.compression() {
+            self.scalar(&compression._tab, ipc::BodyCompression::VT_CODEC, 1, "codec");
+            self.scalar(&compression._tab, ipc::BodyCompression::VT_METHOD, 1, "compression method");
+        }
+    }
+
+    fn schema(&mut self, schema: &ipc::Schema<'a>) {
+        self.scalar(&schema._tab, ipc::Schema::VT_ENDIANNESS, 2, "endianness");
+        if let Some(fields) = schema.fields() {
+            self.length(&fields, "number of fields");
+            fields.iter().for_each(|field| self.field(&field));
+        }
+    }
+
+    fn field(&mut self, field: &ipc::Field<'a>) {
+        self.scalar(&field._tab, ipc::Field::VT_NULLABLE, 1, "nullable");
+        self.scalar(&field._tab, ipc::Field::VT_TYPE_TYPE, 1, "type");
+        self.type_of(field);
+        if let Some(dictionary) = field.dictionary() {
+            self.scalar(&dictionary._tab, ipc::DictionaryEncoding::VT_ID, 8, "dictionary id");
+            self.scalar(&dictionary._tab, ipc::DictionaryEncoding::VT_ISORDERED, 1, "ordered");
+            self.scalar(&dictionary._tab, ipc::DictionaryEncoding::VT_DICTIONARYKIND, 2, "dictionary kind");
+            if let Some(int) = dictionary.indexType() {
+                self.int(&int);
+            }
+        }
+        if let Some(children) = field.children() {
+            self.length(&children, "number of children");
+            children.iter().for_each(|child| self.field(&child));
+        }
+    }
+
+    fn int(&mut self, int: &ipc::Int<'a>) {
+        self.scalar(&int._tab, ipc::Int::VT_BITWIDTH, 4, "bit width");
+        self.scalar(&int._tab, ipc::Int::VT_IS_SIGNED, 1, "signed");
+    }
+
+    fn type_of(&mut self, field: &ipc::Field<'a>) {
+        if let Some(int) = field.type_as_int() {
+            self.int(&int);
+        }
+        if let Some(float) = field.type_as_floating_point() {
+            self.scalar(&float._tab, ipc::FloatingPoint::VT_PRECISION, 2, "precision of a float");
+        }
+        if let Some(decimal) = field.type_as_decimal() {
+            self.scalar(&decimal._tab, ipc::Decimal::VT_PRECISION, 4, "precision");
+            self.scalar(&decimal._tab, ipc::Decimal::VT_SCALE, 4, "scale");
+            self.scalar(&decimal._tab, ipc::Decimal::VT_BITWIDTH, 4, "bit width of a decimal");
+        }
+        if let Some(date) = field.type_as_date() {
+            self.scalar(&date._tab, ipc::Date::VT_UNIT, 2, "unit of a date");
+        }
+        if let Some(time) = field.type_as_time() {
+            self.scalar(&time._tab, ipc::Time::VT_UNIT, 2, "unit of a time");
+            self.scalar(&time._tab, ipc::Time::VT_BITWIDTH, 4, "bit width of a time");
+        }
+        if let Some(timestamp) = field.type_as_timestamp() {
+            self.scalar(&timestamp._tab, ipc::Timestamp::VT_UNIT, 2, "unit of a timestamp");
+        }
+        if let Some(duration) = field.type_as_duration() {
+            self.scalar(&duration._tab, ipc::Duration::VT_UNIT, 2, "unit of a duration");
+        }
+        if let Some(interval) = field.type_as_interval() {
+            self.scalar(&interval._tab, ipc::Interval::VT_UNIT, 2, "unit of an interval");
+        }
+        if let Some(binary) = field.type_as_fixed_size_binary() {
+            self.scalar(&binary._tab, ipc::FixedSizeBinary::VT_BYTEWIDTH, 4, "byte width");
+        }
+        if let Some(list) = field.type_as_fixed_size_list() {
+            self.scalar(&list._tab, ipc::FixedSizeList::VT_LISTSIZE, 4, "list size");
+        }
+        if let Some(map) = field.type_as_map() {
+            self.scalar(&map._tab, ipc::Map::VT_KEYSSORTED, 1, "keys sorted");
+        }
+        if let Some(union) = field.type_as_union() {
+            self.scalar(&union._tab, ipc::Union::VT_MODE, 2, "union mode");
+            if let Some(ids) = union.typeIds() {
+                self.length(&ids, "number of type ids");
+                for index in 0..ids.len() {
+                    self.at(self.place(ids.bytes()) + 4 * index, 4, "type id");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What a consumer does with a dataframe that was decoded: none of it may panic.
+
+use arrow::array::{Array, ArrayRef};
+use arrow::buffer::Buffer;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use arrow_frames::{
+    Column, DataFrame, Decoder, Error, Frames, Layout, Result, StreamSource, Target, from_buffers, to_buffers,
+};
+
+use crate::common::same;
+use crate::memory::peak;
+
+/// Memory that decoding may take beside the input's own bytes.
+pub const ALLOWANCE: usize = 64 << 20;
+
+/// More rows than this are only validated: a column of nulls has as many as it claims.
+const ROWS_TO_SHOW: usize = 1 << 16;
+
+/// How the bytes of a test come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Stream,
+    File,
+}
+
+/// Decodes bytes, whatever they are, in little memory, and uses what comes of it.
+///
+/// A stream is decoded as a slice and from a reader, with the same outcome.
+#[track_caller]
+pub fn decode(bytes: &[u8], form: Form) -> Result<DataFrame> {
+    let (result, memory) = peak(|| match form {
+        Form::Stream => Frames::from_stream(bytes.to_vec()).and_then(from_buffers),
+        Form::File => Frames::from_file(bytes.to_vec()).and_then(from_buffers),
+    });
+    assert!(memory <= bytes.len() + ALLOWANCE, "{memory} bytes for an input of {}", bytes.len());
+    if form == Form::Stream {
+        let (read, memory) = peak(|| StreamSource::new(bytes).read_all().and_then(from_buffers));
+        assert!(memory <= bytes.len() + ALLOWANCE, "{memory} bytes to read an input of {}", bytes.len());
+        match (&result, &read) {
+            (Ok(_), Ok(_)) => {}
+            (Err(slice), Err(reader)) => {
+                assert_eq!(kind(slice), kind(reader), "slice: {slice}; reader: {reader}")
+            }
+            (slice, reader) => {
+                panic!("as a slice {:?}, by a reader {:?}", slice.as_ref().err(), reader.as_ref().err())
+            }
+        }
+    }
+    let layout = match form {
+        Form::Stream => Layout::of_stream(bytes),
+        Form::File => Layout::of_file(bytes),
+    };
+    // The layout looks at metadata only; what it refuses, decoding must refuse as well.
+    if let (Ok(_), Some(error)) = (&result, &layout.error) {
+        panic!("decoded, though its layout has a fault: {error}");
+    }
+    if let Ok(df) = &result {
+        touch(df);
+    }
+    result
+}
+
+/// Decodes scattered frames and uses what comes of it.
+#[track_caller]
+pub fn decode_frames(frames: &Frames) -> Result<DataFrame> {
+    let (result, memory) = peak(|| from_buffers(frames.clone()));
+    assert!(
+        memory <= frames.num_bytes() + ALLOWANCE,
+        "{memory} bytes for an input of {}",
+        frames.num_bytes()
+    );
+    if let Ok(df) = &result {
+        touch(df);
+    }
+    // Writing what came in from elsewhere must not panic either.
+    let _ = frames.segments().map(|segments| segments.num_bytes());
+    let _ = frames.file_form().and_then(|file| Ok(file.segments()?.num_bytes()));
+    result
+}
+
+/// The name of an error's kind.
+pub fn kind(error: &Error) -> String {
+    let debug = format!("{:?}", error.kind());
+    debug.split([' ', '(']).next().unwrap_or_default().to_owned()
+}
+
+/// Uses a dataframe in the ways that read every byte of it.
+#[track_caller]
+pub fn touch(df: &DataFrame) {
+    let arrays = df.batches().iter().flat_map(|batch| batch.columns()).filter_map(Column::as_native);
+    for array in arrays {
+        touch_array(array);
+    }
+    if df.num_rows() > ROWS_TO_SHOW {
+        return;
+    }
+    let frames = to_buffers(df, Target::Arrow).expect("what was decoded can be encoded");
+    let again = from_buffers(frames).expect("what was encoded can be decoded");
+    let is_opaque = |column: &Column| !matches!(column, Column::Native(_));
+    if !df.batches().iter().flat_map(|batch| batch.columns()).any(is_opaque)
+        && let Err(difference) = same(df, &again)
+    {
+        panic!("a round trip changed it: {difference}");
+    }
+    // May be refused: nulls where the schema has none, offsets that do not fit together.
+    let _ = df.clone().into_record_batch();
+    df.detach().expect("what was decoded can be copied");
+}
+
+fn touch_array(array: &ArrayRef) {
+    array.to_data().validate_full().expect("what was decoded is valid");
+    let _ = (array.get_array_memory_size(), array.get_buffer_memory_size(), array.logical_null_count());
+    if array.len() > ROWS_TO_SHOW {
+        return;
+    }
+    // NaNs included, as data is compared by its bits.
+    assert!(array.to_data() == array.to_data(), "not equal to itself");
+    // Text of a value may be refused (a date out of range), not panic.
+    let options = FormatOptions::default().with_display_error(true);
+    if let Ok(shown) = ArrayFormatter::try_new(array.as_ref(), &options) {
+        for row in 0..array.len().min(64) {
+            let _ = shown.value(row).try_to_string();
+        }
+    }
+    let _ = array.slice(array.len() / 2, array.len() - array.len() / 2).to_data().validate_full();
+}
+
+/// Frames of a decoder that keeps only one column.
+#[track_caller]
+pub fn decode_column(bytes: &[u8], column: usize) -> Result<DataFrame> {
+    let frames = Frames::from_stream(Buffer::from(bytes))?;
+    Decoder::new().with_projection([column]).decode(frames)
+}

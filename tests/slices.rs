@@ -1,0 +1,458 @@
+//! Slices cost what they show: one row costs a row, many slices of a block cost the block, and
+//! nothing costs more than twice what it references.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow::array::cast::AsArray;
+use arrow::array::{
+    Array, ArrayRef, DictionaryArray, Int64Array, ListArray, ListViewArray, RunArray, StringArray,
+    StringViewArray, UnionArray, make_view,
+};
+use arrow::datatypes::*;
+use arrow_buffer::{Buffer, OffsetBuffer};
+use arrow_frames::{DataFrame, Encoder, Frames, Target, from_buffers};
+
+use common::*;
+
+/// Beside its rows, what a column may cost: its part of the header, and crumbs.
+const COLUMN: usize = 4 << 10;
+
+/// Promise 2, one row: of 20,000, of every layout, from the start, the middle and the end.
+#[test]
+fn one_row_costs_a_row() {
+    const ROWS: usize = 20_000;
+    let mut count = 0;
+    for case in layouts() {
+        for nulls in [Nulls::None, Nulls::Some] {
+            let (field, array) = make(&case.field, ROWS, nulls);
+            for row in [0, 1, ROWS / 2, ROWS - 2, ROWS - 1] {
+                let name = || format!("{}, nulls: {nulls:?}, row {row}", case.name);
+                let df = one_column(&field, &array.slice(row, 1));
+                let sent = check(&df, trimming(), &name);
+                let shown = referenced(&df, trimmed(&field));
+                assert!(sent < (2 << 10) + shown, "{}: {sent} bytes for a row of {shown}", name());
+
+                // Without trimming whole dictionaries come along, as with no rows at all.
+                let sent = check(&df, Encoder::new(Target::Arrow), &name);
+                let none = one_column(&field, &array.slice(row, 0));
+                let dictionaries = check(&none, Encoder::new(Target::Arrow), &name);
+                let shown = referenced(&df, Dictionary::Whole) - referenced(&none, Dictionary::Whole);
+                let cost = sent - dictionaries;
+                assert!(cost < (2 << 10) + shown, "{}: {cost} bytes for a row of {shown}", name());
+                count += 1;
+            }
+        }
+    }
+    assert_eq!(count, layouts().len() * 2 * 5);
+    println!("{count} rows of {} layouts", layouts().len());
+}
+
+/// Promise 2 in general: any slice of any layout costs at most twice what it references.
+#[test]
+fn a_slice_costs_at_most_twice_what_it_references() {
+    const ROWS: usize = 2_000;
+    let mut rng = Rng(1);
+    let mut worst = (0.0, String::new());
+    for case in layouts() {
+        for nulls in [Nulls::None, Nulls::Some] {
+            let (field, array) = make(&case.field, ROWS, nulls);
+            for _ in 0..20 {
+                let from = rng.below(ROWS);
+                let rows = [1, 10, 100, ROWS][rng.below(4)].min(rng.below(ROWS - from) + 1);
+                let name = || format!("{}, nulls: {nulls:?}, {rows} rows from {from}", case.name);
+                let df = one_column(&field, &array.slice(from, rows));
+                for (trim, dictionary) in [(false, Dictionary::Whole), (true, trimmed(&field))] {
+                    let encoder = Encoder::new(Target::Arrow).with_trimmed_dictionaries(trim);
+                    let ratio = check_cost(&df, encoder, dictionary, &name);
+                    if ratio > worst.0 {
+                        worst = (ratio, name());
+                    }
+                }
+            }
+        }
+    }
+    println!("the worst sent {:.2} of what it references: {}", worst.0, worst.1);
+}
+
+/// 1,000 slices of one block cost about the block.
+#[test]
+fn many_slices_cost_the_block() {
+    const SLICES: usize = 1_000;
+    const ROWS: usize = 20_000;
+    for case in layouts() {
+        let (field, array) = make(&case.field, ROWS, Nulls::Some);
+        let mut encoder = Encoder::new(Target::Arrow);
+        let schema: SchemaRef = Schema::new(vec![field.clone()]).into();
+        let batch = |array: ArrayRef| one_column(&field, &array).into_record_batch().unwrap();
+        encoder.start(&schema).unwrap();
+        let block = frames_bytes(&encoder.encode_batch(&batch(array.clone())).unwrap());
+        let (mut frames, mut headers) = (0, 0);
+        for slice in 0..SLICES {
+            let rows = ROWS / SLICES;
+            // The stream knows the dictionary already.
+            let encoded = encoder.encode_batch(&batch(array.slice(slice * rows, rows))).unwrap();
+            frames += frames_bytes(&encoded);
+            headers += encoded.header().len();
+        }
+        // A slice repeats at most an end of its offsets and a byte of each bitmap, at each level.
+        let crumbs = SLICES * 64;
+        assert!(frames <= block * 5 / 4 + crumbs, "{}: {frames} bytes of a block of {block}", case.name);
+        assert!(headers < SLICES * 2_048, "{}: {headers} bytes of headers", case.name);
+    }
+}
+
+/// Rows that nobody references are counted by their bytes, not by their number.
+#[test]
+fn a_gap_is_as_large_as_what_lies_in_it() {
+    let texts: ArrayRef =
+        Arc::new(StringArray::from(vec!["a".to_owned(), "x".repeat(1 << 20), "b".to_owned()]));
+    let child = item(DataType::Utf8);
+    let views = ListViewArray::new(child, vec![0, 2].into(), vec![1, 1].into(), texts.clone(), None);
+    check_array(Arc::new(views), "list-view");
+
+    let fields: UnionFields = [(0, Arc::new(field("s", DataType::Utf8)))].into_iter().collect();
+    let union = UnionArray::try_new(fields, vec![0, 0].into(), Some(vec![0, 2].into()), vec![texts.clone()]);
+    check_array(Arc::new(union.unwrap()), "dense union");
+
+    let keys = vec![0i8, 0, 2].into();
+    let dictionary: ArrayRef = Arc::new(DictionaryArray::<Int8Type>::new(keys, texts));
+    check_array(dictionary, "dictionary");
+}
+
+/// Gaps at each of several levels do not add up: a third of the rows at each of three.
+#[test]
+fn gaps_at_several_levels_do_not_multiply() {
+    let leaf: ArrayRef = Arc::new(Int64Array::from_iter_values(0..40_000));
+    let every_other = |child: ArrayRef| -> ArrayRef {
+        let rows = child.len() / 2;
+        let offsets: Vec<i32> = (0..rows as i32).map(|row| 2 * row).collect();
+        let field = item(child.data_type().clone());
+        Arc::new(ListViewArray::new(field, offsets.into(), vec![1; rows].into(), child, None))
+    };
+    let one = every_other(leaf);
+    check_array(one.clone(), "one level");
+    let two = every_other(one);
+    check_array(two.clone(), "two levels");
+    check_array(every_other(two), "three levels");
+
+    let texts = (0..10_000).map(|n| format!("{n} is longer than an inline view"));
+    let texts: ArrayRef = Arc::new(StringViewArray::from_iter_values(texts));
+    check_array(every_other(every_other(texts)), "two levels of string views");
+}
+
+/// Nor does what lies in front of the first row at each of several levels.
+#[test]
+fn fronts_of_several_levels_do_not_add_up() {
+    let rows = 5_000;
+    let mut array: ArrayRef = Arc::new(Int64Array::from_iter_values(0..20 * rows as i64));
+    for _ in 0..4 {
+        // The front holds a little less than the offsets have bytes.
+        let front = 4 * rows / array.data_type().primitive_width().unwrap_or(4) - 8;
+        let first = (front.min(array.len() - rows)) as i32;
+        let offsets: Vec<i32> = (0..=rows as i32).map(|row| first + row).collect();
+        let field = item(array.data_type().clone());
+        array = Arc::new(ListArray::new(field, OffsetBuffer::new(offsets.into()), array, None));
+        check_array(array.clone(), "list");
+        let padding = array.slice(0, 1);
+        let all: Vec<&dyn Array> =
+            std::iter::repeat_n(padding.as_ref(), rows).chain([array.as_ref()]).collect();
+        array = arrow::compute::concat(&all).unwrap();
+    }
+}
+
+/// An array of views may have very many data buffers, of which a slice uses few.
+#[test]
+fn unused_data_buffers_cost_nothing() {
+    let texts: Vec<String> = (0..20_000).map(|n| format!("{n} is longer than an inline view")).collect();
+    let buffers: Vec<Buffer> = texts.iter().map(|text| Buffer::from_slice_ref(text)).collect();
+    let views: Vec<u128> =
+        (0..).zip(&texts).map(|(number, text)| make_view(text.as_bytes(), number, 0)).collect();
+    let array: ArrayRef = Arc::new(StringViewArray::new(views.into(), buffers, None));
+    for (from, rows) in [(0, 1), (10_000, 1), (19_999, 1), (3, 2), (5_000, 100)] {
+        check_array(array.slice(from, rows), &format!("{rows} rows from {from}"));
+    }
+    let lists =
+        ListArray::new(item(DataType::Utf8View), OffsetBuffer::from_lengths([2; 10_000]), array, None);
+    check_array(Arc::new(lists.slice(7_000, 1)), "one list");
+}
+
+/// A slice of a slice of a slice is a slice.
+#[test]
+fn slices_of_slices() {
+    for case in layouts() {
+        let (field, array) = make(&case.field, 5_000, Nulls::Some);
+        let mut slice = array;
+        while slice.len() > 4 {
+            slice = slice.slice(slice.len() / 4 + 1, slice.len() / 2);
+            let df = one_column(&field, &slice);
+            let name = || format!("{}, {} rows", case.name, slice.len());
+            check_cost(&df, Encoder::new(Target::Arrow), Dictionary::Whole, &name);
+        }
+    }
+}
+
+/// Rows of nothing cost nothing: also where the slice lies behind the last row.
+#[test]
+fn no_rows_cost_no_rows() {
+    for case in layouts() {
+        let (field, array) = make(&case.field, 5_000, Nulls::Some);
+        for from in [0, 2_500, 5_000] {
+            let df = one_column(&field, &array.slice(from, 0));
+            let name = || format!("{}, no rows from {from}", case.name);
+            let sent = check(&df, trimming(), &name);
+            let shown = referenced(&df, trimmed(&field));
+            assert!(sent < (2 << 10) + shown, "{}: {sent} bytes", name());
+            let is_whole = trimmed(&field) == Dictionary::Whole;
+            assert_eq!(shown > 0, is_whole, "{}: no rows reference {shown} bytes", name());
+        }
+    }
+}
+
+/// Unused values of a dictionary are data where somebody may look at them: in the order of an
+/// ordered dictionary, and in a later batch.
+#[test]
+fn dictionaries_are_not_trimmed_where_that_loses_data() {
+    let values: ArrayRef =
+        Arc::new(StringArray::from_iter_values((0..1_000).map(|n| format!("category {n}"))));
+    let array: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(vec![7, 700].into(), values.clone()));
+    let plain = field("d", array.data_type().clone());
+    let ordered = plain.clone().with_dict_is_ordered(true);
+    let nested = |field: Field| -> (FieldRef, ArrayRef) { in_list(&Arc::new(field), &array) };
+    let kept = |df: &DataFrame| {
+        let decoded = from_buffers(trimming().encode(df).unwrap()).unwrap();
+        assert_same(df, &decoded, &|| "trimmed or not".into());
+        let column = decoded.batches()[0].column(0).unwrap().as_native().unwrap().clone();
+        let column = column.as_list_opt::<i32>().map_or(column.clone(), |list| list.values().clone());
+        column.as_any_dictionary().values().len()
+    };
+    assert_eq!(kept(&one_column(&Arc::new(plain.clone()), &array)), 2);
+    assert_eq!(kept(&one_column(&Arc::new(ordered.clone()), &array)), 1_000);
+    let (field, list) = nested(plain.clone());
+    assert_eq!(kept(&one_column(&field, &list)), 2);
+    let (field, list) = nested(ordered);
+    assert_eq!(kept(&one_column(&field, &list)), 1_000);
+
+    let one = one_column(&Arc::new(plain), &array);
+    let batches = [one.batches(), one.batches()].concat();
+    let two = DataFrame::try_new(one.schema().clone(), batches).unwrap();
+    assert_eq!(kept(&two), 1_000);
+    // Batch by batch nobody knows what comes.
+    let mut encoder = trimming();
+    encoder.start(one.schema()).unwrap();
+    let sent = encoder.encode_batch(&one.into_record_batch().unwrap()).unwrap();
+    assert!(frames_bytes(&sent) > values.get_buffer_memory_size() / 2);
+}
+
+/// A dictionary that columns share comes along once.
+#[test]
+fn a_shared_dictionary_is_sent_once() {
+    let values: ArrayRef =
+        Arc::new(StringArray::from_iter_values((0..1_000).map(|n| format!("category {n}"))));
+    let column = |keys: Vec<i32>| DictionaryArray::<Int32Type>::new(keys.into(), values.clone());
+    let (a, b) = (column((0..1_000).collect()).slice(500, 1), column(vec![3; 10]).slice(9, 1));
+    let schema = Schema::new(["a", "b"].map(|name| field(name, a.data_type().clone())).to_vec());
+    let batch = arrow::array::RecordBatch::try_new(schema.into(), vec![Arc::new(a), Arc::new(b)]).unwrap();
+    let sent = check(&batch.into(), Encoder::new(Target::Arrow), &|| "two columns".into());
+    let whole = values.to_data().get_slice_memory_size().unwrap();
+    assert!((whole..whole + 2_048).contains(&sent), "{sent} bytes for a dictionary of {whole}");
+}
+
+/// Every case, and nests that have been expensive for others.
+fn layouts() -> Vec<Case> {
+    let views = DataType::ListView(item(DataType::Utf8));
+    let union = union_of(UnionMode::Dense, [field("s", DataType::Utf8), field("v", DataType::Utf8View)]);
+    let texts = dictionary(DataType::Int32, DataType::Utf8);
+    let more = [
+        ("list of list", DataType::List(item(DataType::List(item(DataType::Int32))))),
+        ("list of list of string view", DataType::List(item(DataType::List(item(DataType::Utf8View))))),
+        ("list of list-view", DataType::List(item(views.clone()))),
+        ("list of dense union", DataType::List(item(union.clone()))),
+        ("list of runs", DataType::List(item(runs(DataType::Int32, DataType::Utf8)))),
+        ("list of map", DataType::List(item(map(DataType::Utf8, DataType::Utf8View, false)))),
+        ("list-view of string view", DataType::ListView(item(DataType::Utf8View))),
+        ("large list-view of list", DataType::LargeListView(item(DataType::List(item(DataType::Int64))))),
+        ("list-view of dense union", DataType::ListView(item(union.clone()))),
+        ("struct of list-view", structure([field("l", views.clone()), field("n", DataType::Int8)])),
+        ("struct of dense union", structure([field("u", union.clone())])),
+        ("dense union of texts", union.clone()),
+        ("dense union of list-view", union_of(UnionMode::Dense, [field("l", views.clone())])),
+        (
+            "dense union of dense union",
+            union_of(UnionMode::Dense, [field("u", union.clone()), field("n", DataType::Null)]),
+        ),
+        (
+            "sparse union of list-view",
+            union_of(UnionMode::Sparse, [field("l", views.clone()), field("u", union)]),
+        ),
+        ("fixed-size list of string view", DataType::FixedSizeList(item(DataType::Utf8View), 3)),
+        ("runs of list of text", runs(DataType::Int32, DataType::List(item(DataType::Utf8)))),
+        ("dictionary of list of text", dictionary(DataType::Int16, DataType::List(item(DataType::Utf8)))),
+        ("dictionary of list-view", dictionary(DataType::Int32, views)),
+        (
+            "struct of dictionaries",
+            structure([field("a", texts.clone()), field("b", DataType::List(item(texts)))]),
+        ),
+    ];
+    let more = more.map(|(name, data_type)| Case { name: name.into(), field: field(name, data_type).into() });
+    cases().into_iter().chain(more).collect()
+}
+
+/// The bytes of header and frames, once the dataframe is known to come back equal.
+#[track_caller]
+fn check(df: &DataFrame, mut encoder: Encoder, name: &dyn Fn() -> String) -> usize {
+    let frames = encoder.encode(df).unwrap_or_else(|error| panic!("{}: {error}", name()));
+    let decoded = from_buffers(frames.clone()).unwrap_or_else(|error| panic!("{}: {error}", name()));
+    assert_same(df, &decoded, name);
+    frames.num_bytes()
+}
+
+/// Also checks promise 2; returns how many times what is referenced was sent, without header.
+#[track_caller]
+fn check_cost(df: &DataFrame, encoder: Encoder, dictionary: Dictionary, name: &dyn Fn() -> String) -> f64 {
+    let sent = check(df, encoder, name);
+    let shown = referenced(df, dictionary);
+    assert!(sent <= 2 * shown + COLUMN, "{}: {sent} bytes where {shown} are referenced", name());
+    sent.saturating_sub(COLUMN / 2) as f64 / shown.max(1) as f64
+}
+
+/// Checks the cost of one array, with dictionaries trimmed.
+#[track_caller]
+fn check_array(array: ArrayRef, name: &str) {
+    let df = one_column(&field("column", array.data_type().clone()).into(), &array);
+    let ratio = check_cost(&df, trimming(), Dictionary::Trimmed, &|| name.to_owned());
+    println!("{name}: sent {ratio:.2} of what is referenced");
+}
+
+fn trimming() -> Encoder {
+    Encoder::new(Target::Arrow).with_trimmed_dictionaries(true)
+}
+
+fn frames_bytes(frames: &Frames) -> usize {
+    frames.buffers().iter().map(Buffer::len).sum()
+}
+
+/// Which values of a dictionary count as referenced.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Dictionary {
+    Whole,
+    Trimmed,
+}
+
+/// What counts if dictionaries may be trimmed: ordered ones never are.
+fn trimmed(field: &FieldRef) -> Dictionary {
+    let schema = Schema::new(vec![field.clone()]);
+    let is_ordered = signature(&schema).iter().any(|field| field.ordered == Some(true));
+    if is_ordered { Dictionary::Whole } else { Dictionary::Trimmed }
+}
+
+/// What the rows of a dataframe reference, by brute force: the bytes that each value takes,
+/// taken row by row and child by child from Arrow's accessors.
+fn referenced(df: &DataFrame, dictionary: Dictionary) -> usize {
+    let columns = df.batches().iter().flat_map(|batch| batch.columns());
+    let bits = columns.map(|column| {
+        let array = column.as_native().unwrap();
+        bits(array, &(0..array.len()).collect::<Vec<_>>(), dictionary)
+    });
+    bits.sum::<usize>().div_ceil(8)
+}
+
+/// The bits of these rows. A row that is named twice counts twice, but for the runs of a
+/// run-end encoded array and the values of a dictionary.
+fn bits(array: &ArrayRef, rows: &[usize], dictionary: Dictionary) -> usize {
+    use DataType::*;
+    let count = rows.len();
+    let inside = |array: &ArrayRef, rows: &[usize]| bits(array, rows, dictionary);
+    let text = |length_of: &dyn Fn(usize) -> usize| 8 * rows.iter().map(|&row| length_of(row)).sum::<usize>();
+    let long = |length: u32| if length > 12 { length as usize } else { 0 };
+    let spread = |range_of: &dyn Fn(usize) -> (usize, usize)| -> Vec<usize> {
+        rows.iter().flat_map(|&row| range_of(row).0..range_of(row).0 + range_of(row).1).collect()
+    };
+    macro_rules! list {
+        ($list:expr, $width:literal) => {{
+            let list = $list;
+            let range = |row: usize| {
+                let ends = list.value_offsets();
+                (ends[row] as usize, (ends[row + 1] - ends[row]) as usize)
+            };
+            $width * count + inside(list.values(), &spread(&range))
+        }};
+    }
+    macro_rules! list_view {
+        ($list:expr, $width:literal) => {{
+            let list = $list;
+            let range = |row: usize| (list.value_offset(row) as usize, list.value_size(row) as usize);
+            2 * $width * count + inside(list.values(), &spread(&range))
+        }};
+    }
+    macro_rules! runs {
+        ($t:ty) => {{
+            let array = array.as_any().downcast_ref::<RunArray<$t>>().unwrap();
+            let mut runs: Vec<usize> = rows.iter().map(|&row| array.get_physical_index(row)).collect();
+            runs.dedup();
+            runs.len() * 8 * size_of::<<$t as ArrowPrimitiveType>::Native>() + inside(array.values(), &runs)
+        }};
+    }
+    let validity = if array.null_count() > 0 { count } else { 0 };
+    let values = match array.data_type() {
+        Null => return 0,
+        Boolean => count,
+        FixedSizeBinary(width) => 8 * count * *width as usize,
+        Utf8 => 32 * count + text(&|row| array.as_string::<i32>().value_length(row) as usize),
+        LargeUtf8 => 64 * count + text(&|row| array.as_string::<i64>().value_length(row) as usize),
+        Binary => 32 * count + text(&|row| array.as_binary::<i32>().value_length(row) as usize),
+        LargeBinary => 64 * count + text(&|row| array.as_binary::<i64>().value_length(row) as usize),
+        Utf8View => 128 * count + text(&|row| long(array.as_string_view().views()[row] as u32)),
+        BinaryView => 128 * count + text(&|row| long(array.as_binary_view().views()[row] as u32)),
+        List(_) => list!(array.as_list::<i32>(), 32),
+        LargeList(_) => list!(array.as_list::<i64>(), 64),
+        ListView(_) => list_view!(array.as_list_view::<i32>(), 32),
+        LargeListView(_) => list_view!(array.as_list_view::<i64>(), 64),
+        FixedSizeList(_, size) => {
+            let size = *size as usize;
+            inside(array.as_fixed_size_list().values(), &spread(&|row| (row * size, size)))
+        }
+        Struct(_) => array.as_struct().columns().iter().map(|column| inside(column, rows)).sum(),
+        Map(..) => {
+            let map = array.as_map();
+            let range = |row: usize| (map.value_offsets()[row] as usize, map.value_length(row) as usize);
+            let entries: ArrayRef = Arc::new(map.entries().clone());
+            32 * count + inside(&entries, &spread(&range))
+        }
+        Union(fields, UnionMode::Sparse) => {
+            let union = array.as_union();
+            8 * count + fields.iter().map(|(id, _)| inside(union.child(id), rows)).sum::<usize>()
+        }
+        Union(fields, UnionMode::Dense) => {
+            let union = array.as_union();
+            let of_child = |id: i8| -> Vec<usize> {
+                rows.iter()
+                    .filter(|&&row| union.type_id(row) == id)
+                    .map(|&row| union.value_offset(row))
+                    .collect()
+            };
+            40 * count + fields.iter().map(|(id, _)| inside(union.child(id), &of_child(id))).sum::<usize>()
+        }
+        Dictionary(key, _) => {
+            let array = array.as_any_dictionary();
+            let values: Vec<usize> = match dictionary {
+                self::Dictionary::Whole => (0..array.values().len()).collect(),
+                self::Dictionary::Trimmed => {
+                    let keys = array.normalized_keys();
+                    let used = rows.iter().filter(|&&row| array.keys().is_valid(row)).map(|&row| keys[row]);
+                    used.collect::<BTreeSet<_>>().into_iter().collect()
+                }
+            };
+            8 * count * key.primitive_width().unwrap() + inside(array.values(), &values)
+        }
+        RunEndEncoded(ends, _) => match ends.data_type() {
+            Int16 => runs!(Int16Type),
+            Int32 => runs!(Int32Type),
+            _ => runs!(Int64Type),
+        },
+        fixed_width => 8 * count * fixed_width.primitive_width().unwrap(),
+    };
+    validity + values
+}
