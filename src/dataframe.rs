@@ -393,7 +393,8 @@ fn same_order_flags(a: &Field, b: &Field) -> bool {
     same_child_flags(a.data_type(), b.data_type())
 }
 
-fn same_child_flags(a: &DataType, b: &DataType) -> bool {
+/// Whether every dictionary inside two equal types has the same ordered flag.
+pub(crate) fn same_child_flags(a: &DataType, b: &DataType) -> bool {
     use DataType::*;
     match (a, b) {
         (List(a), List(b))

@@ -56,6 +56,7 @@ every_sample! {
     every_type_with_zstd:
         plain().with_compression(Compression::Zstd(1)), |_, frames| through_stream(&frames);
     every_type_detached: plain(), |df, _| df.detach().unwrap();
+    every_type_on_trust: plain(), |_, frames| on_trust().decode(frames).unwrap();
 }
 
 /// A column of the matrix: a type, nulls, a shape, a nest, and perhaps a slice of the nest.
@@ -91,7 +92,7 @@ const SHAPES: [Shape; 10] = [
 ];
 
 /// How many types there are; a case that is lost changes it.
-const TYPES: usize = 105;
+const TYPES: usize = 106;
 
 /// Each nest but the plain one also sliced.
 const SAMPLES: usize = TYPES * Nulls::ALL.len() * SHAPES.len() * (2 * NESTS.len() - 1);
@@ -391,6 +392,57 @@ fn columns_without_batches() {
     check_all_forms(&DataFrame::try_new(Schema::new(fields).into(), vec![]).unwrap());
 }
 
+/// Any columns, in any order, some twice.
+#[test]
+fn any_columns_can_be_picked() {
+    let columns: Vec<_> = cases().iter().map(|case| make(&case.field, 20, Nulls::Some)).collect();
+    let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+    let df = DataFrame::from(RecordBatch::try_new(Schema::new(fields).into(), arrays).unwrap());
+    let frames = plain().encode(&df).unwrap();
+    let last = TYPES - 1;
+    let singles = (0..TYPES).map(|column| vec![column]);
+    for picked in singles.chain([vec![], vec![last, 0], vec![7, 7], (0..TYPES).rev().collect()]) {
+        let mut decoder = Decoder::new().with_projection(picked.clone()).with_max_copied_bytes(0);
+        let decoded = decoder.decode(frames.clone()).unwrap();
+        assert_same(&df.project(&picked).unwrap(), &decoded, &|| format!("columns {picked:?}"));
+    }
+    let error = Decoder::new().with_projection([TYPES]).decode(frames).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::ColumnMissing { .. }), "{error}");
+}
+
+/// Types may be nested as deeply as the limit says, and no deeper.
+#[test]
+fn deeply_nested_types() {
+    let nested = |levels: usize| {
+        let leaf: ArrayRef = Arc::new(Int32Array::from(vec![1, 2, 3]));
+        let (mut field, mut array) = (Arc::new(field("leaf", DataType::Int32)), leaf);
+        for level in 1..levels {
+            (field, array) = if level % 2 == 0 { in_list(&field, &array) } else { in_struct(&field, &array) };
+        }
+        one_column(&field, &array)
+    };
+    for levels in [1, 2, 64, 128] {
+        check_all_forms(&nested(levels));
+    }
+    let error = from_buffers(plain().encode(&nested(129)).unwrap()).unwrap_err();
+    let is_limit =
+        matches!(error.kind(), ErrorKind::Limit { limit: "max_depth", requested: 129, allowed: 128 });
+    assert!(is_limit, "{error}");
+}
+
+/// Many columns, and many batches.
+#[test]
+fn many_columns_and_many_batches() {
+    let number: ArrayRef = Arc::new(Int32Array::from(vec![1]));
+    let fields: Vec<_> = (0..20_000).map(|n| required(&format!("column {n}"), DataType::Int32)).collect();
+    let batch = RecordBatch::try_new(Schema::new(fields).into(), vec![number.clone(); 20_000]).unwrap();
+    check_all_forms(&batch.into());
+
+    let schema = Arc::new(Schema::new(vec![required("n", DataType::Int32)]));
+    let batches = (0..5_000).map(|_| Batch::try_new(vec![number.clone().into()], 1).unwrap()).collect();
+    check_all_forms(&DataFrame::try_new(schema, batches).unwrap());
+}
+
 /// An encoder can be used again, also after an error, and for a whole dataframe in the middle
 /// of a stream, which then goes on.
 #[test]
@@ -470,6 +522,12 @@ fn what_cannot_be_said_is_refused() {
 fn other_batch() -> RecordBatch {
     let array: ArrayRef = Arc::new(StringArray::from(vec!["other"]));
     RecordBatch::try_from_iter([("other", array)]).unwrap()
+}
+
+#[allow(unsafe_code)]
+fn on_trust() -> Decoder {
+    // SAFETY: it decodes what this process has encoded from valid arrays just before.
+    unsafe { Decoder::new().with_trusted_data() }
 }
 
 fn plain() -> Encoder {

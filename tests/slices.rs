@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use arrow::array::cast::AsArray;
 use arrow::array::{
-    Array, ArrayRef, DictionaryArray, Int64Array, ListArray, ListViewArray, RunArray, StringArray,
-    StringViewArray, UnionArray, make_view,
+    Array, ArrayRef, DictionaryArray, Int32Array, Int64Array, ListArray, ListViewArray, RunArray,
+    StringArray, StringViewArray, UnionArray, make_view,
 };
 use arrow::datatypes::*;
 use arrow_buffer::{Buffer, OffsetBuffer};
@@ -143,6 +143,23 @@ fn gaps_at_several_levels_do_not_multiply() {
     check_array(every_other(every_other(texts)), "two levels of string views");
 }
 
+/// Gathering takes a time in proportion to what is gathered, also from runs.
+#[test]
+fn gathering_from_runs_is_not_quadratic() {
+    let rows = 200_000;
+    let ends = Int32Array::from_iter_values((1..=rows).map(|run| run * 2));
+    let texts = StringArray::from_iter_values((0..rows).map(|n| format!("a run of {n}")));
+    let child: ArrayRef = Arc::new(RunArray::<Int32Type>::try_new(&ends, &texts).unwrap());
+    let offsets: Vec<i32> = (0..rows / 4).map(|row| 8 * row).collect();
+    let sizes = vec![1; offsets.len()];
+    let views =
+        ListViewArray::new(item(child.data_type().clone()), offsets.into(), sizes.into(), child, None);
+    let start = std::time::Instant::now();
+    check_array(Arc::new(views), "list-view of runs");
+    // A scan of all runs for each of them takes minutes.
+    assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+}
+
 /// Nor does what lies in front of the first row at each of several levels.
 #[test]
 fn fronts_of_several_levels_do_not_add_up() {
@@ -167,7 +184,7 @@ fn fronts_of_several_levels_do_not_add_up() {
 #[test]
 fn unused_data_buffers_cost_nothing() {
     let texts: Vec<String> = (0..20_000).map(|n| format!("{n} is longer than an inline view")).collect();
-    let buffers: Vec<Buffer> = texts.iter().map(|text| Buffer::from_slice_ref(text)).collect();
+    let buffers: Vec<Buffer> = texts.iter().map(Buffer::from_slice_ref).collect();
     let views: Vec<u128> =
         (0..).zip(&texts).map(|(number, text)| make_view(text.as_bytes(), number, 0)).collect();
     let array: ArrayRef = Arc::new(StringViewArray::new(views.into(), buffers, None));
@@ -275,6 +292,7 @@ fn layouts() -> Vec<Case> {
         ("list-view of string view", DataType::ListView(item(DataType::Utf8View))),
         ("large list-view of list", DataType::LargeListView(item(DataType::List(item(DataType::Int64))))),
         ("list-view of dense union", DataType::ListView(item(union.clone()))),
+        ("list-view of runs", DataType::ListView(item(runs(DataType::Int32, DataType::Utf8)))),
         ("struct of list-view", structure([field("l", views.clone()), field("n", DataType::Int8)])),
         ("struct of dense union", structure([field("u", union.clone())])),
         ("dense union of texts", union.clone()),

@@ -69,7 +69,7 @@ fn every_buffer_is_a_frame() {
     for_each_unsliced(|name, df| {
         // Of memory of its own, so that no buffer of the sender's can be meant.
         let sent = encoder.encode(df).unwrap();
-        let buffers: Vec<Buffer> = sent.buffers().iter().map(|frame| Buffer::from_slice_ref(frame)).collect();
+        let buffers: Vec<Buffer> = sent.buffers().iter().map(Buffer::from_slice_ref).collect();
         let frames: Vec<Place> = buffers.iter().map(place).collect();
         let decoded = decoder.decode(Frames::new(sent.header().clone(), buffers));
         let decoded = decoded.unwrap_or_else(|error| panic!("{name}: {error}"));

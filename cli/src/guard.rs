@@ -14,7 +14,10 @@ thread_local! {
 /// Makes panics silent: [`guarded`] has their message, and a thread's end has their effect.
 pub fn silence_panics() {
     std::panic::set_hook(Box::new(|info| {
-        let what = info.payload_as_str().unwrap_or("no message");
+        let payload = info.payload();
+        let what = payload.downcast_ref::<&str>().copied();
+        let what = what.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        let what = what.unwrap_or("no message");
         let place = info.location().map(|place| format!(" ({}:{})", base_name(place.file()), place.line()));
         MESSAGE.set(Some(format!("{what}{}", place.unwrap_or_default())));
     }));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table};
 
 /// A count with its thousands apart: `60,000`.
 pub fn count(number: impl TryInto<u128>) -> String {
@@ -61,12 +61,18 @@ pub fn shortened(text: &str, width: usize) -> String {
     }
 }
 
-/// A table as every subcommand prints it, which fits itself to a terminal.
-pub fn table<'a>(header: impl IntoIterator<Item = &'a str>) -> Table {
+/// A table as every subcommand prints it, which fits itself to a terminal; these columns
+/// hold numbers, which are never broken.
+pub fn table<'a>(header: impl IntoIterator<Item = &'a str>, numbers: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_FULL_CONDENSED.with_rounded_corners());
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header);
+    for index in numbers {
+        if let Some(column) = table.column_mut(*index) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+    }
     table
 }
 

@@ -45,7 +45,7 @@ struct Verified {
     format: Format,
     bytes: usize,
     dictionaries: usize,
-    checked: Result<Sound, Fault>,
+    checked: Result<Sound, Box<Fault>>,
 }
 
 impl Verified {
@@ -99,7 +99,7 @@ impl Verified {
             "format": self.form(),
             "bytes": self.bytes,
             "sound": sound.is_some(),
-            "error": self.checked.as_ref().err().map(Fault::to_json),
+            "error": self.checked.as_ref().err().map(|fault| fault.to_json()),
             "rows": sound.map(|sound| sound.df.num_rows()),
             "columns": sound.map(|sound| sound.df.num_columns()),
             "batches": sound.map(|sound| sound.df.batches().len()),
@@ -124,7 +124,7 @@ fn copies_table(sound: &Sound) -> comfy_table::Table {
     }
     let mut reasons: Vec<_> = reasons.into_iter().collect();
     reasons.sort_by_key(|(_, (total, ..))| std::cmp::Reverse(*total));
-    let mut table = table(["copied for", "bytes", "most of it in column"]);
+    let mut table = table(["copied for", "bytes", "most of it in column"], &[1]);
     for (reason, (total, column, _)) in reasons {
         let column = shortened(&column_name(sound, column), 40);
         table.add_row([Cell::new(reason), number(count(total)), Cell::new(column)]);

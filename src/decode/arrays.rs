@@ -158,7 +158,7 @@ impl Reader<'_, '_> {
     fn primitive<T: ArrowPrimitiveType>(&mut self) -> Result<PrimitiveArray<T>> {
         let (node, nulls) = self.node_and_validity()?;
         let values = self.values::<T::Native>(node.rows, Part::Values)?;
-        PrimitiveArray::try_new(values, nulls).map_err(|e| self.arrow(e))
+        Ok(trusted::primitive(values, nulls))
     }
 
     fn bytes<T: ByteArrayType>(&mut self) -> Result<ArrayRef> {

@@ -1,6 +1,6 @@
 //! Takes the nodes, buffers and frames of one message, in order and only as far as they go.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
@@ -31,15 +31,19 @@ impl<'h> Incoming<'h> {
     }
 
     /// The next frame, which must have this length.
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, expected: u64) -> Result<Buffer> {
-        let frame = self.frames.next().ok_or_else(|| self.wrong_count())?;
-        let found = frame.len() as u64;
-        if found != expected {
-            let index = self.count.saturating_sub(self.frames.len()).saturating_sub(1);
-            return Err(ErrorKind::FrameLength { frame: index, expected, found }.into());
+        match self.frames.next() {
+            Some(frame) if frame.len() as u64 == expected => Ok(frame),
+            Some(frame) => Err(self.wrong_length(expected, frame.len())),
+            None => Err(self.wrong_count()),
         }
-        Ok(frame)
+    }
+
+    #[cold]
+    fn wrong_length(&self, expected: u64, found: usize) -> Error {
+        let frame = self.count.saturating_sub(self.frames.len()).saturating_sub(1);
+        ErrorKind::FrameLength { frame, expected, found: found as u64 }.into()
     }
 
     /// Checks that every frame was used.
@@ -140,7 +144,7 @@ impl<'r, 'd> Reader<'r, 'd> {
     }
 
     /// The next node.
-    #[inline]
+    #[inline(always)]
     pub(super) fn node(&mut self) -> Result<Node> {
         let Some(node) = self.meta.nodes.get(self.node) else {
             return Err(self.count(Part::Nodes, self.meta.nodes.len()));
@@ -149,15 +153,12 @@ impl<'r, 'd> Reader<'r, 'd> {
         let (rows, nulls) = numbers(node);
         match (usize::try_from(rows), usize::try_from(nulls)) {
             (Ok(rows), Ok(nulls)) if nulls <= rows => Ok(Node { rows, nulls }),
-            (rows_or_error, _) => {
-                let number = if rows_or_error.is_err() { rows } else { nulls };
-                Err(ErrorKind::BadNumber { part: Part::Nodes, position: self.meta.position, number }.into())
-            }
+            _ => Err(self.bad_node(rows, nulls)),
         }
     }
 
     /// The next declared buffer; an empty one is not there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn buffer_if_any(&mut self) -> Result<Option<Buffer>> {
         let span = self.next_span()?;
         if span.length == 0 {
@@ -169,7 +170,7 @@ impl<'r, 'd> Reader<'r, 'd> {
     }
 
     /// The next declared buffer: a frame, or empty.
-    #[inline]
+    #[inline(always)]
     pub(super) fn buffer(&mut self) -> Result<Buffer> {
         Ok(self.buffer_if_any()?.unwrap_or_default())
     }
@@ -234,12 +235,12 @@ impl<'r, 'd> Reader<'r, 'd> {
     }
 
     /// The payload of the opaque columns, by column, if it is wanted and as it was written.
-    pub(super) fn payload(&mut self, wanted: bool) -> Result<HashMap<usize, Vec<Buffer>>> {
-        let mut payload = HashMap::new();
-        let Some(note) = &self.meta.note else { return Ok(payload) };
+    pub(super) fn payload(&mut self, wanted: bool) -> Result<BTreeMap<usize, Vec<Buffer>>> {
+        let Some(note) = &self.meta.note else { return Ok(BTreeMap::new()) };
         if !note.fits(self.meta.body_length, &self.meta.declared()?) {
-            return Ok(payload);
+            return Ok(BTreeMap::new());
         }
+        let mut payload = BTreeMap::new();
         for (column, spans) in note.columns() {
             self.column = column;
             let mut buffers = Vec::new();
@@ -280,6 +281,12 @@ impl<'r, 'd> Reader<'r, 'd> {
         Ok(())
     }
 
+    #[cold]
+    fn bad_node(&self, rows: i64, nulls: i64) -> Error {
+        let number = if rows < 0 { rows } else { nulls };
+        ErrorKind::BadNumber { part: Part::Nodes, position: self.meta.position, number }.into()
+    }
+
     /// The error that a message has too few of something.
     #[cold]
     pub(super) fn count(&self, part: Part, found: usize) -> Error {
@@ -292,7 +299,7 @@ impl<'r, 'd> Reader<'r, 'd> {
         ErrorKind::BufferLength { column: self.name().to_owned(), part, needed, found: found as u64 }.into()
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_span(&mut self) -> Result<Span> {
         let index = self.buffer;
         let Some(entry) = self.meta.buffers.get(index) else {

@@ -8,8 +8,8 @@
 
 use arrow_array::types::{ArrowDictionaryKeyType, ByteArrayType, ByteViewType, RunEndIndexType};
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, GenericByteArray, GenericByteViewArray, OffsetSizeTrait,
-    PrimitiveArray, RunArray, UnionArray,
+    Array, ArrayRef, ArrowPrimitiveType, DictionaryArray, GenericByteArray, GenericByteViewArray,
+    OffsetSizeTrait, PrimitiveArray, RunArray, UnionArray,
 };
 use arrow_buffer::{
     ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, RunEndBuffer, ScalarBuffer,
@@ -51,6 +51,17 @@ pub(super) fn nulls(bits: BooleanBuffer, count: usize, trust: Trust, column: &st
     }
     // SAFETY: the count was compared with the bits, or the caller vouches for it.
     Ok(unsafe { NullBuffer::new_unchecked(bits, count) })
+}
+
+/// Values, and a bitmap that its reader made as long.
+#[inline]
+pub(super) fn primitive<T: ArrowPrimitiveType>(
+    values: ScalarBuffer<T::Native>,
+    nulls: Option<NullBuffer>,
+) -> PrimitiveArray<T> {
+    debug_assert!(nulls.as_ref().is_none_or(|nulls| nulls.len() == values.len()));
+    // SAFETY: both were taken for the rows of one node.
+    unsafe { PrimitiveArray::new_unchecked(values, nulls) }
 }
 
 /// Offsets into values of length `limit`. There is at least one offset.

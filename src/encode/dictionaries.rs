@@ -8,7 +8,7 @@ use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
 use super::is_same_array;
-use crate::dataframe::DataFrame;
+use crate::dataframe::{DataFrame, same_child_flags};
 use crate::wire::schema::WireSchema;
 
 /// The values that the receiver has, by dictionary.
@@ -99,7 +99,10 @@ pub(super) fn share_ids(schema: &mut WireSchema, df: &DataFrame) {
         let candidates = first_at.entry(place).or_default();
         let field = &schema.dictionaries[index];
         let shared = candidates.iter().copied().find(|&earlier| {
-            schema.dictionaries[earlier].value_type == field.value_type
+            let value_type = &schema.dictionaries[earlier].value_type;
+            // The values are decoded as the first field's; `==` overlooks ordered flags in them.
+            value_type == &field.value_type
+                && same_child_flags(value_type, &field.value_type)
                 && by_batch.iter().all(|values| is_same_array(&values[earlier], &values[index]))
         });
         match shared {

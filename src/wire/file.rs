@@ -5,7 +5,7 @@ use arrow_ipc::convert::metadata_to_fb;
 use arrow_schema::Metadata;
 use flatbuffers::FlatBufferBuilder;
 
-use super::message::{pairs, verifier};
+use super::message::{pairs, unverified, verifier};
 use super::schema::WireSchema;
 use crate::error::{ErrorKind, Part, Result};
 use crate::limits::Limits;
@@ -40,7 +40,7 @@ impl Footer {
     /// Reads a footer's flatbuffer, which lies at `position` of the file.
     pub(crate) fn read(bytes: &[u8], position: u64, limits: &Limits) -> Result<Self> {
         let footer = ipc::root_as_footer_with_opts(&verifier(bytes.len(), limits), bytes)
-            .map_err(|source| ErrorKind::Flatbuffer { position, source })?;
+            .map_err(|source| unverified(source, position, limits))?;
         match footer.version() {
             // V1 is what a footer that does not say has: Java's writer left it out until 0.15.
             // Every message says its own.

@@ -2,7 +2,7 @@
 
 use arrow_ipc::{MessageHeader, MetadataVersion, root_as_message_with_opts};
 use arrow_schema::Metadata;
-use flatbuffers::{ForwardsUOffset, Vector, VerifierOptions};
+use flatbuffers::{ForwardsUOffset, InvalidFlatbuffer, Vector, VerifierOptions};
 
 use super::opaque::MESSAGE_KEY;
 use crate::error::{ErrorKind, Part, Result};
@@ -45,7 +45,7 @@ impl<'a> Message<'a> {
     /// Verifies a flatbuffer that starts at `position` of its source.
     pub(crate) fn parse(metadata: &'a [u8], position: u64, limits: &Limits) -> Result<Self> {
         let raw = root_as_message_with_opts(&verifier(metadata.len(), limits), metadata)
-            .map_err(|source| ErrorKind::Flatbuffer { position, source })?;
+            .map_err(|source| unverified(source, position, limits))?;
         let is_v4 = match raw.version() {
             MetadataVersion::V5 => false,
             MetadataVersion::V4 => true,
@@ -109,6 +109,18 @@ type KeyValues<'a> = Option<Vector<'a, ForwardsUOffset<arrow_ipc::KeyValue<'a>>>
 /// The complete pairs of a metadata vector.
 pub(crate) fn pairs<'a>(list: KeyValues<'a>) -> impl Iterator<Item = (&'a str, &'a str)> {
     list.into_iter().flatten().filter_map(|pair| Some((pair.key()?, pair.value()?)))
+}
+
+/// The error that metadata does not verify.
+pub(crate) fn unverified(source: InvalidFlatbuffer, position: u64, limits: &Limits) -> ErrorKind {
+    match source {
+        // How deep it goes is not known, only that the verifier gave up.
+        InvalidFlatbuffer::DepthLimitReached => {
+            let allowed = limits.max_depth as u64;
+            ErrorKind::Limit { limit: "max_depth", requested: allowed.saturating_add(1), allowed }
+        }
+        source => ErrorKind::Flatbuffer { position, source },
+    }
 }
 
 /// The verifier's bounds for metadata of that many bytes.

@@ -194,10 +194,13 @@ fn check_field(
             let is_pair = entries.is_some_and(|entries| {
                 entries.type_type() == ipc::Type::Struct_
                     && entries.dictionary().is_none()
-                    && entries.children().is_some_and(|c| c.len() == 2)
+                    && !entries.nullable()
+                    && entries.children().is_some_and(|c| c.len() == 2 && !c.get(0).nullable())
             });
             if !is_pair {
-                return Err(bad("map whose entries are not a struct of key and value".into()).into());
+                let reason =
+                    "map whose entries are not a non-nullable struct of a non-nullable key and a value";
+                return Err(bad(reason.into()).into());
             }
             1
         }

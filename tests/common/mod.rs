@@ -92,6 +92,8 @@ pub fn cases() -> Vec<Case> {
     add("struct_of_same_names", structure([field("a", DataType::Int8), field("a", DataType::Int16)]));
     add("map", map(DataType::Utf8, DataType::Int64, false));
     add("map_sorted", map(DataType::Int32, DataType::Utf8, true));
+    let entries = structure([required("key", DataType::Utf8), field("value", DataType::Date32)]);
+    add("map_of_other_names", DataType::Map(required("key_value", entries).into(), false));
     add("sparse_union", union(UnionMode::Sparse));
     add("dense_union", union(UnionMode::Dense));
 

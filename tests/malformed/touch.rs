@@ -1,10 +1,9 @@
 //! What a consumer does with a dataframe that was decoded: none of it may panic.
 
 use arrow::array::{Array, ArrayRef};
-use arrow::buffer::Buffer;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow_frames::{
-    Column, DataFrame, Decoder, Error, Frames, Layout, Result, StreamSource, Target, from_buffers, to_buffers,
+    Column, DataFrame, Error, Frames, Layout, Result, StreamSource, Target, from_buffers, to_buffers,
 };
 
 use crate::common::same;
@@ -123,11 +122,4 @@ fn touch_array(array: &ArrayRef) {
         }
     }
     let _ = array.slice(array.len() / 2, array.len() - array.len() / 2).to_data().validate_full();
-}
-
-/// Frames of a decoder that keeps only one column.
-#[track_caller]
-pub fn decode_column(bytes: &[u8], column: usize) -> Result<DataFrame> {
-    let frames = Frames::from_stream(Buffer::from(bytes))?;
-    Decoder::new().with_projection([column]).decode(frames)
 }

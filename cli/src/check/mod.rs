@@ -29,19 +29,19 @@ pub struct Sound {
 ///
 /// A fault's positions are those in the stream or file, so the layout's fault goes first:
 /// decoding counts in the header.
-pub fn check(format: Format, bytes: &Bytes, layout: &Layout, options: &Options) -> Result<Sound, Fault> {
+pub fn check(format: Format, bytes: &Bytes, layout: &Layout, options: &Options) -> Result<Sound, Box<Fault>> {
     if let Some(error) = &layout.error {
-        return Err(Fault::of_layout(layout, error));
+        return Err(Fault::of_layout(layout, error).into());
     }
     let frames = input::frames_within(format, bytes.clone(), &options.limits);
-    let frames = frames.map_err(|error| Fault::of_error(&error))?;
+    let frames = frames.map_err(|error| Box::new(Fault::of_error(&error)))?;
     let mut decoder = options.decoder();
     let df = match decoder.decode(frames.clone()) {
         Ok(df) => df,
-        Err(error) => return Err(Fault::find(&error, &frames, bytes, options.decoder())),
+        Err(error) => return Err(Fault::find(&error, &frames, bytes, options.decoder()).into()),
     };
     if !decoder.is_finished() {
-        return Err(Fault::unfinished(layout));
+        return Err(Fault::unfinished(layout).into());
     }
     Ok(Sound {
         df,

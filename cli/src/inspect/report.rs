@@ -64,7 +64,8 @@ pub fn report(inspected: &Inspected) -> String {
 }
 
 fn columns(inspected: &Inspected) -> Table {
-    let mut table = table(["", "column", "type", "nullable", "travels", "frames", "bytes", "metadata"]);
+    let mut table =
+        table(["", "column", "type", "nullable", "travels", "frames", "bytes", "metadata"], &[0, 5, 6]);
     let fields = inspected.fields().iter().zip(&inspected.totals);
     for (index, (field, (frames, bytes))) in fields.enumerate().take(MOST_ROWS) {
         let opaque = opaque_type(field);
@@ -90,7 +91,7 @@ fn columns(inspected: &Inspected) -> Table {
 
 fn message_table(messages: &[MessageLayout]) -> Table {
     let header = ["", "message", "at byte", "rows", "metadata", "body", "padding", "frames", "compression"];
-    let mut table = table(header);
+    let mut table = table(header, &[0, 2, 3, 4, 5, 6, 7]);
     for (index, message) in messages.iter().enumerate().take(MOST_ROWS) {
         let frames = message.buffers.iter().filter(|buffer| buffer.length > 0);
         let bytes = frames.clone().fold(0u64, |bytes, frame| bytes.saturating_add(frame.length));
@@ -115,8 +116,8 @@ fn message_table(messages: &[MessageLayout]) -> Table {
 
 /// The frames of all messages, and how many there are.
 fn frames(inspected: &Inspected) -> (Table, usize) {
-    let header = ["message", "column", "", "at byte", "in body", "bytes", "padding", "aligned to"];
-    let mut table = table(header);
+    let header = ["", "column", "", "at byte", "in body", "bytes", "padding", "aligned"];
+    let mut table = table(header, &[0, 3, 4, 5, 6, 7]);
     let mut all = 0;
     for (index, message) in inspected.layout.messages.iter().enumerate() {
         for frame in placed(message).filter(|frame| frame.buffer.length > 0) {
