@@ -298,15 +298,15 @@ impl ListViewPlan {
                 Ok((Buffer::from_vec(offsets), child.slice(first, end - first)))
             }
             Rows::Gathered => {
-                let data = child.to_data();
-                let mut gathered = MutableArrayData::new(vec![&data], false, self.rows);
                 let mut offsets: Vec<O> = Vec::with_capacity(array.len());
-                for (offset, size) in array.offsets().iter().zip(array.sizes().iter()) {
-                    let (offset, size) = (offset.as_usize(), size.as_usize());
-                    offsets.push(O::usize_as(gathered.len()));
-                    gathered.try_extend(0, offset, offset + size)?;
-                }
-                Ok((Buffer::from_vec(offsets), make_array(gathered.freeze())))
+                let mut end = 0;
+                let rows = array.offsets().iter().zip(array.sizes().iter()).map(|(offset, size)| {
+                    offsets.push(O::usize_as(end));
+                    end += size.as_usize();
+                    (offset.as_usize(), size.as_usize())
+                });
+                let gathered = gather(child, rows, self.rows)?;
+                Ok((Buffer::from_vec(offsets), gathered))
             }
         }
     }
@@ -412,13 +412,11 @@ impl UnionPlan {
             let slots = slots.filter(|((type_id, _), _)| **type_id == id);
             match rows {
                 Rows::Gathered => {
-                    let data = child.to_data();
-                    let mut gathered = MutableArrayData::new(vec![&data], false, count);
-                    for ((_, row), slot) in slots {
-                        *slot = gathered.len() as i32;
-                        gathered.try_extend(0, row.as_usize(), row.as_usize() + 1)?;
-                    }
-                    children.push(make_array(gathered.freeze()));
+                    let rows = (0..).zip(slots).map(|(new, ((_, old), slot))| {
+                        *slot = new;
+                        (old.as_usize(), 1)
+                    });
+                    children.push(gather(child, rows, count)?);
                 }
                 Rows::Range(first, end) => {
                     slots.for_each(|((_, row), slot)| *slot = row - first as i32);
@@ -431,6 +429,40 @@ impl UnionPlan {
             }
         }
         Ok((Buffer::from_vec(offsets), children))
+    }
+}
+
+/// `count` rows of an array in all: some from one place, some from another.
+fn gather(
+    array: &ArrayRef,
+    rows: impl Iterator<Item = (usize, usize)>,
+    count: usize,
+) -> Result<ArrayRef, ArrowError> {
+    if has_runs(array.data_type()) {
+        // `MutableArrayData` looks for the run of each row from the first run on.
+        let rows = rows.flat_map(|(first, count)| first as u64..(first + count) as u64);
+        return arrow_select::take::take(array, &UInt64Array::from_iter_values(rows), None);
+    }
+    let data = array.to_data();
+    let mut gathered = MutableArrayData::new(vec![&data], false, count);
+    for (first, count) in rows {
+        gathered.try_extend(0, first, first + count)?;
+    }
+    Ok(make_array(gathered.freeze()))
+}
+
+/// Whether there is a run-end encoding at any depth whose rows would be gathered.
+fn has_runs(data_type: &DataType) -> bool {
+    use DataType::*;
+    match data_type {
+        RunEndEncoded(..) => true,
+        List(child) | LargeList(child) | ListView(child) | LargeListView(child) => {
+            has_runs(child.data_type())
+        }
+        FixedSizeList(child, _) | Map(child, _) => has_runs(child.data_type()),
+        Struct(fields) => fields.iter().any(|field| has_runs(field.data_type())),
+        Union(fields, _) => fields.iter().any(|(_, field)| has_runs(field.data_type())),
+        _ => false,
     }
 }
 
@@ -472,12 +504,8 @@ pub(super) fn trim(array: &dyn AnyDictionaryArray) -> Option<TrimPlan> {
 impl TrimPlan {
     /// The new keys, of the old type, and the values in use, in their old order.
     pub(super) fn apply(self, array: &dyn AnyDictionaryArray) -> Result<(ArrayRef, ArrayRef), ArrowError> {
-        let data = array.values().to_data();
-        let mut gathered = MutableArrayData::new(vec![&data], false, self.used);
-        for (old_key, _) in self.new_keys.iter().enumerate().filter(|(_, key)| **key != usize::MAX) {
-            gathered.try_extend(0, old_key, old_key + 1)?;
-        }
-        let values = make_array(gathered.freeze());
+        let used = self.new_keys.iter().enumerate().filter(|(_, new_key)| **new_key != usize::MAX);
+        let values = gather(array.values(), used.map(|(old_key, _)| (old_key, 1)), self.used)?;
         // Behind a null lies any key.
         let remap =
             |key: usize| self.new_keys.get(key).copied().filter(|key| *key != usize::MAX).unwrap_or(0);
