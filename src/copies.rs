@@ -1,5 +1,6 @@
 //! What was copied, by column and reason.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::error::{ErrorKind, Result};
@@ -54,7 +55,7 @@ pub struct Copied {
 /// Metadata (the header) is not column data. An empty report means zero copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CopyReport {
-    copies: Vec<Copied>,
+    copies: BTreeMap<(usize, CopyReason), u64>,
     total: u64,
 }
 
@@ -64,9 +65,9 @@ impl CopyReport {
         self.total
     }
 
-    /// The copies, one entry per column and reason, in the order they were first met.
+    /// The copies, one entry per column and reason, by column.
     pub fn iter(&self) -> impl Iterator<Item = Copied> + '_ {
-        self.copies.iter().copied()
+        self.copies.iter().map(|(&(column, reason), &bytes)| Copied { column, reason, bytes })
     }
 
     /// Bytes copied of one top-level column.
@@ -119,11 +120,7 @@ impl CopyBudget {
             );
         }
         self.report.total = total;
-        let entry = self.report.copies.iter_mut().find(|c| c.column == column && c.reason == reason);
-        match entry {
-            Some(entry) => entry.bytes = entry.bytes.saturating_add(bytes),
-            None => self.report.copies.push(Copied { column, reason, bytes }),
-        }
+        *self.report.copies.entry((column, reason)).or_default() += bytes;
         Ok(())
     }
 }

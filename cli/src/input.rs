@@ -5,9 +5,9 @@ use std::io::{self, Cursor, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow::array::{RecordBatch, RecordBatchReader};
-use arrow::error::ArrowError;
+use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_frames::{DataFrame, Frames, Limits, from_buffers};
+use arrow_schema::ArrowError;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::ChunkReader;
@@ -171,11 +171,11 @@ fn parquet(source: impl ChunkReader + 'static) -> Loaded {
 
 /// Types are inferred from all rows, so that the last one cannot contradict the first.
 fn csv(mut source: impl Read + Seek, length: u64) -> Loaded {
-    let format = arrow::csv::reader::Format::default().with_header(true);
+    let format = arrow_csv::reader::Format::default().with_header(true);
     let (schema, _) = format.infer_schema(&mut source, None)?;
     source.rewind()?;
     let bar = progress::bytes("reading", length);
-    let reader = arrow::csv::ReaderBuilder::new(Arc::new(schema))
+    let reader = arrow_csv::ReaderBuilder::new(Arc::new(schema))
         .with_format(format)
         .with_batch_size(BATCH_ROWS)
         .build(bar.wrap_read(source))?;

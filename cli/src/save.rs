@@ -3,10 +3,10 @@
 use std::error::Error;
 use std::io::{BufWriter, Write};
 
-use arrow::array::{Array, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{Schema, SchemaRef};
-use arrow::error::ArrowError;
+use arrow_array::{Array, RecordBatch, RecordBatchOptions};
 use arrow_frames::{DataFrame, Encoder, ErrorKind, Frames, Target, write_segments};
+use arrow_schema::ArrowError;
+use arrow_schema::{Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -91,7 +91,7 @@ fn parquet(df: DataFrame, codec: Option<Codec>, to: impl Write + Send) -> Saved 
 fn csv(df: DataFrame, to: impl Write) -> Saved {
     let (schema, batches) = record_batches(df)?;
     let mut to = BufWriter::new(to);
-    let mut writer = arrow::csv::Writer::new(&mut to);
+    let mut writer = arrow_csv::Writer::new(&mut to);
     if batches.is_empty() {
         // The writer takes the names from the first batch.
         writer.write(&in_utc(&RecordBatch::new_empty(schema))?)?;

@@ -1,7 +1,7 @@
 //! Timestamps of a named zone as text.
 
-use arrow::array::{Array, ArrayRef, make_array};
-use arrow::datatypes::DataType;
+use arrow_array::{Array, ArrayRef, make_array};
+use arrow_schema::DataType;
 
 /// The same instants in UTC, if the array has a time zone; otherwise the array.
 ///
@@ -19,8 +19,8 @@ pub fn utc(array: &ArrayRef) -> ArrayRef {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::TimestampSecondArray;
-    use arrow::util::display::array_value_to_string;
+    use arrow_array::TimestampSecondArray;
+    use arrow_cast::display::array_value_to_string;
 
     use super::*;
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_frames::DataFrame;
 use common::*;
 use serde_json::Value;
@@ -89,10 +89,10 @@ fn it_sees_what_equality_of_fields_does_not() {
     let mine = folder.stream("a.arrows", &fancy());
     let mut receiver = Receiver::start(&folder, &mine);
     assert_eq!(receiver.send(b'F', &stream(&fancy()))["equal"], true);
-    let level = arrow::datatypes::Schema::clone(fancy().schema());
+    let level = arrow_schema::Schema::clone(fancy().schema());
     let fields = level.fields().iter().map(|field| field.as_ref().clone().with_dict_is_ordered(false));
     let schema =
-        arrow::datatypes::Schema::new_with_metadata(fields.collect::<Vec<_>>(), level.metadata().clone());
+        arrow_schema::Schema::new_with_metadata(fields.collect::<Vec<_>>(), level.metadata().clone());
     let unordered = DataFrame::try_new(Arc::new(schema), fancy().batches().to_vec()).unwrap();
     let verdict = receiver.send(b'F', &stream(&unordered));
     assert_eq!(verdict["difference"], "column \"level\": the ordered flag of its dictionary differs");

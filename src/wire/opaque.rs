@@ -1,6 +1,8 @@
 //! What this crate writes into field and message metadata: the mark of an opaque column
 //! and the place of its payload. `docs/FORMAT.md` has the format.
 
+use std::collections::HashSet;
+
 use arrow_schema::{DataType, Field};
 use serde_json::Value;
 
@@ -81,10 +83,15 @@ pub(crate) fn parse_note(json: &str) -> Option<MessageNote> {
         let frames = entry.get("frames")?.as_array()?;
         Some((column, frames.iter().map(span).collect::<Option<_>>()?))
     };
-    let columns = match json.get("opaque") {
+    let columns: Vec<(usize, Vec<Span>)> = match json.get("opaque") {
         None => Vec::new(),
         Some(opaque) => opaque.as_array()?.iter().map(column).collect::<Option<_>>()?,
     };
+    // Which of two payloads were a column's?
+    let mut seen = HashSet::new();
+    if !columns.iter().all(|(column, _)| seen.insert(*column)) {
+        return None;
+    }
     Some(MessageNote { body_length: json.get("body_length")?.as_u64()?, columns })
 }
 

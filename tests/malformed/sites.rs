@@ -7,10 +7,11 @@ use flatbuffers::{Follow, Table, VOffsetT, Vector};
 
 /// A number: where it lies, and how wide it is.
 #[derive(Debug, Clone, Copy)]
+#[allow(dead_code)] // What it is shows in the message of a test that fails.
 pub struct Site {
     pub position: usize,
     pub width: usize,
-    /// What it is, for the message of a test that fails.
+    /// What it is.
     pub what: &'static str,
 }
 

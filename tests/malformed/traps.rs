@@ -17,7 +17,7 @@ use flatbuffers::FlatBufferBuilder;
 use crate::common::{assert_same, item, map, required, structure};
 use crate::memory::peak;
 use crate::raw::{self, Raw, rows};
-use crate::touch::{ALLOWANCE, Form, decode, touch};
+use crate::touch::{ALLOWANCE, Form, decode, decode_frames, touch};
 
 /// A stream of one column `c` and these messages behind its schema.
 fn stream(data_type: DataType, messages: &[Vec<u8>]) -> Vec<u8> {
@@ -63,10 +63,16 @@ fn buffer_outside_its_body() {
     {
         let mut batch = good().buffer(offset, length);
         batch.body = vec![0; 16];
-        let kind = refused(DataType::Int32, batch);
         let expected = (offset, length);
-        assert_kind!(kind, ErrorKind::BufferOutside { column, buffer: 1, offset, length, body: 16 }
-            if column == "c" && (*offset, *length) == expected);
+        assert_kind!(refused(DataType::Int32, batch.clone()), ErrorKind::BufferOutside { buffer: 1, offset, length, body: 16, .. }
+            if (*offset, *length) == expected);
+        // Where the schema is known, so is the column.
+        let message = batch.batch();
+        let header =
+            [raw::column(DataType::Int32), message[..message.len() - 16].to_vec(), raw::END.to_vec()]
+                .concat();
+        let error = decode_frames(&Frames::new(header, vec![Buffer::from(&[0; 8])])).unwrap_err();
+        assert_kind!(error.into_kind(), ErrorKind::BufferOutside { column, buffer: 1, .. } if column == "c");
     }
 }
 
@@ -933,7 +939,11 @@ fn joined_unions_show_the_same_rows() {
     assert_eq!(first_column(df).as_any_dictionary().values().len(), 2);
 }
 
-/// A dictionary of structs of a dictionary: the ids of the outer and the inner one are 0, 1.
+/// The ids that arrow gives a dictionary inside the values of another, and the other.
+const INNER: i64 = 0;
+const OUTER: i64 = 1;
+
+/// A dictionary of structs of a dictionary.
 fn nested_type(value: DataType) -> DataType {
     DataType::Dictionary(DataType::Int16.into(), structure([Field::new("d", keyed(value), true)]).into())
 }
@@ -955,10 +965,10 @@ fn joined_dictionaries_inside_dictionaries() {
     let others: Vec<&str> = others.iter().map(String::as_str).collect();
     // 100 values and 100 others are too many for int8 keys together, those in use are not.
     let messages = [
-        words(&many).dictionary(1, false),
-        outer(&[99]).dictionary(0, false),
-        words(&others).dictionary(1, false),
-        outer(&[99]).dictionary(0, true),
+        words(&many).dictionary(INNER, false),
+        outer(&[99]).dictionary(OUTER, false),
+        words(&others).dictionary(INNER, false),
+        outer(&[99]).dictionary(OUTER, true),
         outer_keys(&[0, 1]),
     ];
     let df = decode(&stream(nested_type(DataType::Utf8), &messages), Form::Stream).unwrap();
@@ -970,10 +980,10 @@ fn joined_dictionaries_inside_dictionaries() {
     // Values that cannot be compared are all kept.
     let list = |n: i64| rows(n).array(n).numbers(&vec![0i32; n as usize + 1]).array(0).absent();
     let messages = [
-        list(100).dictionary(1, false),
-        outer(&[99]).dictionary(0, false),
-        list(100).dictionary(1, false),
-        outer(&[99]).dictionary(0, true),
+        list(100).dictionary(INNER, false),
+        outer(&[99]).dictionary(OUTER, false),
+        list(100).dictionary(INNER, false),
+        outer(&[99]).dictionary(OUTER, true),
         outer_keys(&[0, 1]),
     ];
     let data_type = nested_type(DataType::List(item(DataType::Int8)));
@@ -988,10 +998,10 @@ fn joined_keys_behind_nulls_may_be_anything() {
     };
     for value in [i8::MAX, i8::MIN, -1] {
         let messages = [
-            words(&["a", "b"]).dictionary(1, false),
-            outer(&[1, value, 0, 0], 0b1101).dictionary(0, false),
-            words(&["c"]).dictionary(1, false),
-            outer(&[value, 0, 0, 0], 0b1110).dictionary(0, true),
+            words(&["a", "b"]).dictionary(INNER, false),
+            outer(&[1, value, 0, 0], 0b1101).dictionary(OUTER, false),
+            words(&["c"]).dictionary(INNER, false),
+            outer(&[value, 0, 0, 0], 0b1110).dictionary(OUTER, true),
             outer_keys(&[0, 1, 4, 5]),
         ];
         let df = decode(&stream(nested_type(DataType::Utf8), &messages), Form::Stream).unwrap();
@@ -1007,9 +1017,8 @@ fn joined_keys_behind_nulls_may_be_anything() {
 #[test]
 fn many_deltas_are_joined_once() {
     let bytes = 1 << 20;
-    let mut messages = vec![rows(1).array(1).bytes(&[1; 1 << 20]).dictionary(0, false)];
-    let delta = rows(1).array(1).bytes(&[2; 1]).dictionary(0, true);
-    messages[0] = rows(bytes).array(bytes).bytes(&[1; 1 << 20]).dictionary(0, false);
+    let mut messages = vec![rows(bytes).array(bytes).bytes(&[1; 1 << 20]).dictionary(0, false)];
+    let delta = rows(1).array(1).bytes(&[2]).dictionary(0, true);
     messages.extend(std::iter::repeat_n(delta, 2_000));
     let count = 1i64;
     messages.push(rows(count).array(count).numbers(&[bytes as i32 + 1_999]).batch());

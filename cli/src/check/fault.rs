@@ -189,7 +189,7 @@ impl fmt::Display for Fault {
 }
 
 /// The header of one message.
-fn header(frames: &Frames, message: &MessageLayout) -> Option<arrow::buffer::Buffer> {
+fn header(frames: &Frames, message: &MessageLayout) -> Option<arrow_buffer::Buffer> {
     let start = usize::try_from(message.position).ok()?;
     let length = usize::try_from(message.metadata_bytes).ok()?;
     let end = start.checked_add(length).filter(|end| *end <= frames.header().len())?;

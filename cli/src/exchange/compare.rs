@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use arrow::array::{Array, ArrayRef};
-use arrow::datatypes::{DataType, Field};
-use arrow::util::display::{ArrayFormatter, FormatOptions};
+use arrow_array::{Array, ArrayRef};
+use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_frames::{Batch, Column, DataFrame, OpaqueColumn};
+use arrow_schema::{DataType, Field};
 
 use crate::text;
 use crate::utc::utc;
@@ -197,10 +197,11 @@ fn whole(what: impl fmt::Display) -> Difference {
 mod tests {
     use std::sync::Arc;
 
-    use arrow::array::{
+    use arrow_array::types::Int32Type;
+    use arrow_array::{
         ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
     };
-    use arrow::datatypes::{Int32Type, Schema};
+    use arrow_schema::Schema;
 
     use super::*;
 

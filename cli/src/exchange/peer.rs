@@ -2,13 +2,13 @@
 
 use std::io::{BufReader, BufWriter, Read, Write};
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
-use arrow::error::ArrowError;
-use arrow::ipc::CompressionType;
-use arrow::ipc::reader::StreamReader;
-use arrow::ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_array::RecordBatch;
 use arrow_frames::DataFrame;
+use arrow_ipc::CompressionType;
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::{IpcWriteOptions, StreamWriter};
+use arrow_schema::ArrowError;
+use arrow_schema::SchemaRef;
 
 use crate::args::{Codec, ZSTD_LEVEL};
 use crate::guard;

@@ -1,7 +1,7 @@
 //! What was found, for programs.
 
-use arrow::datatypes::Metadata;
 use arrow_frames::{MessageKind, MessageLayout};
+use arrow_schema::Metadata;
 use serde_json::{Map, Value, json};
 
 use super::{Inspected, opaque_type, placed};

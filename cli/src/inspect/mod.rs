@@ -7,8 +7,8 @@ mod report;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field};
 use arrow_frames::{BufferLayout, Layout, MessageLayout};
+use arrow_schema::{DataType, Field};
 use bytes::Bytes;
 use serde_json::Value;
 

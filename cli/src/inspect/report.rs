@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use arrow::datatypes::Metadata;
 use arrow_frames::{MessageKind, MessageLayout};
+use arrow_schema::Metadata;
 use comfy_table::{Cell, Table};
 
 use super::picture::picture;
@@ -116,8 +116,8 @@ fn message_table(messages: &[MessageLayout]) -> Table {
 
 /// The frames of all messages, and how many there are.
 fn frames(inspected: &Inspected) -> (Table, usize) {
-    let header = ["", "column", "", "at byte", "in body", "bytes", "padding", "aligned"];
-    let mut table = table(header, &[0, 3, 4, 5, 6, 7]);
+    let header = ["", "column", "", "at byte", "bytes", "padding", "aligned"];
+    let mut table = table(header, &[0, 3, 4, 5, 6]);
     let mut all = 0;
     for (index, message) in inspected.layout.messages.iter().enumerate() {
         for frame in placed(message).filter(|frame| frame.buffer.length > 0) {
@@ -131,7 +131,6 @@ fn frames(inspected: &Inspected) -> (Table, usize) {
                 Cell::new(shortened(name, 40)),
                 Cell::new(frame.buffer.part),
                 number(count(frame.position)),
-                number(count(frame.buffer.offset)),
                 number(count(frame.buffer.length)),
                 number(frame.padding.map_or_else(|| "overlaps".to_owned(), count)),
                 number(count(frame.alignment())),

@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 
-use arrow::array::{
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{
     Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, Int64Array, ListArray, NullArray,
     RecordBatch, StringArray, StructArray,
 };
-use arrow::datatypes::{DataType, Field, Int32Type, Int64Type, Schema};
 use arrow_frames::{
     Batch, Column, DataFrame, Encoder, Frames, OpaqueColumn, Target, to_buffers, write_segments,
 };
+use arrow_schema::{DataType, Field, Schema};
 use serde_json::Value;
 use tempfile::TempDir;
 
