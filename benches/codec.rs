@@ -1,5 +1,5 @@
-//! The time of encode and decode beside arrow-ipc. `cargo xtask ratios` runs this, and
-//! `instructions` beside it, and prints the ratios.
+//! The time of encode and decode beside arrow-ipc, by criterion: `cargo bench --bench codec`.
+//! `cargo xtask ratios` prints their ratios.
 
 mod jobs;
 

@@ -277,7 +277,7 @@ fn collect(
         Union(_, UnionMode::Dense) => &[Part::TypeIds, Part::Offsets],
         _ => &[Part::Validity, Part::Values],
     };
-    if meta.is_v4 && matches!(data_type, Union(..)) {
+    if meta.is_v4 && matches!(data_type, Union(..) | RunEndEncoded(..)) {
         out.push((column, Part::Validity));
     }
     out.extend(own.iter().map(|part| (column, *part)));

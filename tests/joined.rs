@@ -4,9 +4,9 @@ mod common;
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
-use arrow::datatypes::Schema;
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use arrow_frames::DataFrame;
-use common::{NESTS, Nulls, assert_same, cases, in_struct, make};
+use common::{NESTS, Nulls, assert_same, cases, make};
 
 /// The rows of a dataframe whose batches are pieces of one, sliced or made apart.
 fn assert_joined(batches: Vec<RecordBatch>, context: &dyn Fn() -> String) {
@@ -21,24 +21,30 @@ fn assert_joined(batches: Vec<RecordBatch>, context: &dyn Fn() -> String) {
 }
 
 #[test]
-fn batches_of_every_type() {
-    for case in cases() {
+fn batches_of_every_type_in_every_nest() {
+    for (case, (nest_name, nest)) in cases().iter().flat_map(|case| NESTS.map(|nest| (case, nest))) {
         for nulls in Nulls::ALL {
-            let made: Vec<(_, ArrayRef)> = [5, 0, 1, 9].map(|rows| make(&case.field, rows, nulls)).into();
-            let schema = std::sync::Arc::new(Schema::new(vec![made[0].0.clone()]));
-            let batch = |(_, array): &(_, ArrayRef)| RecordBatch::try_new(schema.clone(), vec![array.clone()]).unwrap();
-            assert_joined(made.iter().map(batch).collect(), &|| format!("{} {nulls:?}", case.name));
+            let made = [5, 0, 1, 9].map(|rows| make(&case.field, rows, nulls));
+            let nested = made.map(|(field, array)| nest(&field, &array));
+            let schema: SchemaRef = Schema::new(vec![nested[0].0.clone()]).into();
+            let batch = |(_, array): &(FieldRef, ArrayRef)| {
+                RecordBatch::try_new(schema.clone(), vec![array.clone()]).unwrap()
+            };
+            let context = || format!("{} in {nest_name}, {nulls:?} nulls", case.name);
+            assert_joined(nested.iter().map(batch).collect(), &context);
         }
     }
 }
 
 #[test]
-fn slices_of_every_type() {
-    for case in cases() {
-        let (field, array) = make(&case.field, 23, Nulls::Some);
-        let schema = std::sync::Arc::new(Schema::new(vec![field]));
-        let whole = RecordBatch::try_new(schema, vec![array]).unwrap();
-        let slices = [(3, 7), (10, 0), (9, 8), (0, 1), (22, 1)].map(|(offset, rows)| whole.slice(offset, rows));
-        assert_joined(slices.into(), &|| case.name.clone());
+fn slices_of_every_type_in_every_nest() {
+    for (case, (nest_name, nest)) in cases().iter().flat_map(|case| NESTS.map(|nest| (case, nest))) {
+        let (field, array) = make(&case.field, 60, Nulls::Some);
+        let (field, array) = nest(&field, &array);
+        let rows = array.len();
+        let whole = RecordBatch::try_new(Schema::new(vec![field]).into(), vec![array]).unwrap();
+        let places = [(1, rows / 2), (2, 0), (rows / 3, rows / 3), (0, 1), (rows - 1, 1)];
+        let slices = places.map(|(offset, rows)| whole.slice(offset, rows));
+        assert_joined(slices.into(), &|| format!("{} in {nest_name}", case.name));
     }
 }

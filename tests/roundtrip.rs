@@ -11,9 +11,9 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, FieldRef, Int8Type, Int32Type, Schema};
 use arrow_buffer::OffsetBuffer;
-#[cfg(any(feature = "lz4", feature = "zstd"))]
-use arrow_frames::Compression;
-use arrow_frames::{Batch, Column, DataFrame, Decoder, Encoder, ErrorKind, Frames, Target, from_buffers};
+use arrow_frames::{
+    Batch, Column, Compression, DataFrame, Decoder, Encoder, ErrorKind, Frames, Target, from_buffers,
+};
 
 use common::*;
 
@@ -522,6 +522,42 @@ fn what_cannot_be_said_is_refused() {
 fn other_batch() -> RecordBatch {
     let array: ArrayRef = Arc::new(StringArray::from(vec!["other"]));
     RecordBatch::try_from_iter([("other", array)]).unwrap()
+}
+
+/// What is compressed by a codec whose feature is off is refused by its name, on both sides;
+/// with the feature on it is read, whoever wrote it.
+#[test]
+fn a_codec_needs_its_feature() {
+    use arrow::ipc::{CompressionType, writer::IpcWriteOptions, writer::StreamWriter};
+
+    let array: ArrayRef = Arc::new(Int32Array::from(vec![7; 1_000]));
+    let df = DataFrame::from(RecordBatch::try_from_iter([("a", array)]).unwrap());
+    let batch = df.clone().into_record_batch().unwrap();
+    let codecs = [
+        ("lz4", cfg!(feature = "lz4"), Compression::Lz4, CompressionType::LZ4_FRAME),
+        ("zstd", cfg!(feature = "zstd"), Compression::Zstd(1), CompressionType::ZSTD),
+    ];
+    for (name, is_enabled, compression, theirs) in codecs {
+        let options = IpcWriteOptions::default().try_with_compression(Some(theirs)).unwrap();
+        let mut writer = StreamWriter::try_new_with_options(Vec::new(), &batch.schema(), options).unwrap();
+        writer.write(&batch).unwrap();
+        let decoded = from_buffers(Frames::from_stream(writer.into_inner().unwrap()).unwrap());
+        let encoded = plain().with_compression(compression).encode(&df);
+        let started = plain().with_compression(compression).start(df.schema());
+        if is_enabled {
+            assert_same(&df, &decoded.unwrap(), &|| name.into());
+            assert_same(&df, &from_buffers(encoded.unwrap()).unwrap(), &|| name.into());
+            started.unwrap();
+            continue;
+        }
+        for error in [decoded.err(), encoded.err(), started.err()] {
+            let error = error.unwrap_or_else(|| panic!("{name} is not refused"));
+            assert!(
+                matches!(error.kind(), ErrorKind::CodecDisabled { feature } if *feature == name),
+                "{error}"
+            );
+        }
+    }
 }
 
 #[allow(unsafe_code)]

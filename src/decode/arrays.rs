@@ -75,7 +75,7 @@ impl Reader<'_, '_> {
             Union(fields, mode) => {
                 let node = self.node()?;
                 if self.meta.is_v4 {
-                    self.v4_union_validity(node)?;
+                    self.v4_validity(node)?;
                 }
                 let type_ids = self.values::<i8>(node.rows, Part::TypeIds)?;
                 let offsets = match mode {
@@ -123,8 +123,8 @@ impl Reader<'_, '_> {
             Utf8 | LargeUtf8 | Binary | LargeBinary | ListView(_) | LargeListView(_) => 3,
             _ => 2,
         };
-        if self.meta.is_v4 && matches!(data_type, Union(..)) {
-            self.v4_union_validity(node)?;
+        if self.meta.is_v4 && matches!(data_type, Union(..) | RunEndEncoded(..)) {
+            self.v4_validity(node)?;
         }
         for _ in 0..buffers {
             self.skip_buffer()?;
@@ -260,6 +260,9 @@ impl Reader<'_, '_> {
 
     fn runs<R: RunEndIndexType>(&mut self, data_type: &DataType, values: &FieldRef) -> Result<ArrayRef> {
         let node = self.node()?;
+        if self.meta.is_v4 {
+            self.v4_validity(node)?;
+        }
         self.check_free_rows(node.rows)?;
         let ends = self.primitive::<R>()?;
         let values = self.array(values.data_type())?;
@@ -315,8 +318,9 @@ impl Reader<'_, '_> {
         trusted::offsets(offsets, limit, self.trust, self.name())
     }
 
-    /// Before V5 a union had a validity bitmap. One that hides values cannot be kept.
-    fn v4_union_validity(&mut self, node: Node) -> Result<()> {
+    /// Before V5 every type but null had a validity bitmap: unions, and run-end encodings as
+    /// today's writers write them there. One that hides values cannot be kept.
+    fn v4_validity(&mut self, node: Node) -> Result<()> {
         self.skip_buffer()?;
         if node.nulls > 0 { Err(self.null_count(node.nulls, 0)) } else { Ok(()) }
     }

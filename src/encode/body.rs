@@ -4,6 +4,7 @@ use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
 use arrow_ipc::FieldNode;
 
+use super::slices::Carried;
 use crate::wire::ALIGNMENT;
 use crate::wire::batch::Span;
 
@@ -30,6 +31,8 @@ pub(super) struct MetDictionary {
     pub index: usize,
     /// Its values.
     pub values: ArrayRef,
+    /// What of them travels for nothing.
+    pub carried: Carried,
 }
 
 impl Body {

@@ -26,7 +26,7 @@ use crate::frames::Frames;
 use crate::wire::opaque::{self, MESSAGE_KEY};
 use crate::wire::schema::WireSchema;
 use crate::wire::write::{self, BatchParts, DictionaryParts};
-use body::Body;
+use body::{Body, MetDictionary};
 use dictionaries::Dictionaries;
 use slices::Carried;
 use walk::Walk;
@@ -301,7 +301,7 @@ impl Encoder {
             spans.push((index, frames.collect::<Result<Vec<_>>>()?));
         }
         for met in std::mem::take(&mut body.dictionaries) {
-            self.push_dictionary(schema, dictionaries, out, met.index, met.values, trim)?;
+            self.push_dictionary(schema, dictionaries, out, met, trim)?;
         }
         let codec = self.compression.map(Compression::codec);
         let body_length = body.length();
@@ -331,10 +331,10 @@ impl Encoder {
         schema: &WireSchema,
         dictionaries: &mut Dictionaries,
         out: &mut Output,
-        index: usize,
-        values: ArrayRef,
+        met: MetDictionary,
         trim: bool,
     ) -> Result<()> {
+        let MetDictionary { index, values, carried } = met;
         let Some(update) = dictionaries.update(index, &values) else { return Ok(()) };
         let Some(field) = schema.dictionaries.get(index) else { return Ok(()) };
         let mut body = self.spare.pop().unwrap_or_default();
@@ -347,11 +347,11 @@ impl Encoder {
             column: field.column,
             dictionary: index + 1,
             trim,
-            carried: Carried::default(),
+            carried,
         };
         walk.array(&update.values)?;
         for met in std::mem::take(&mut body.dictionaries) {
-            self.push_dictionary(schema, dictionaries, out, met.index, met.values, trim)?;
+            self.push_dictionary(schema, dictionaries, out, met, trim)?;
         }
         let parts = BatchParts {
             rows: update.values.len(),

@@ -18,7 +18,7 @@ use arrow_array::*;
 use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
 use arrow_data::transform::MutableArrayData;
 use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
-use arrow_schema::{ArrowError, DataType};
+use arrow_schema::{ArrowError, DataType, Field};
 
 use super::measure::{Measure, bytes_of, last_offsets, row_bits};
 
@@ -28,6 +28,9 @@ use super::measure::{Measure, bytes_of, last_offsets, row_bits};
 pub(super) struct Carried(pub usize);
 
 impl Carried {
+    /// Allows nothing more.
+    pub(super) const FULL: Carried = Carried(usize::MAX);
+
     /// Whether `unused` bytes may travel along where a copy would write `copied` bytes.
     ///
     /// What is carried already counts twice: it is among `copied`, and it was not referenced.
@@ -223,6 +226,17 @@ impl Used {
         }
     }
 
+    /// Whether these rows, which were all added, leave any of the range out. Bytes do not
+    /// tell where some rows are referenced twice.
+    fn has_gaps(&self, rows: impl Iterator<Item = (usize, usize)>) -> bool {
+        let (first, end) = self.range();
+        let mut seen = vec![false; end - first];
+        for (row, count) in rows.filter(|(_, count)| *count > 0) {
+            seen[row - first..][..count].fill(true);
+        }
+        seen.contains(&false)
+    }
+
     /// Of the range, the bytes that nobody references; any larger number if it is more than
     /// that many. Rows that are referenced twice reference more bytes than there are.
     fn unused(&self, child: &dyn Array, referenced: usize, limit: usize) -> usize {
@@ -260,7 +274,8 @@ pub(super) fn list_view<O: OffsetSizeTrait>(
     let (first, end) = used.range();
     let referenced = used.bytes(&measure);
     let unused = used.unused(child, referenced, carried.left_of(referenced));
-    if !carried.allows(unused, referenced) {
+    let rows = views().map(|(offset, size)| (offset.as_usize(), size.as_usize()));
+    if !carried.allows(unused, referenced) || (carried == Carried::FULL && used.has_gaps(rows)) {
         let mut gathered = Measure::gathered();
         views().for_each(|(offset, size)| {
             gathered.add(child, offset.as_usize(), size.as_usize());
@@ -360,13 +375,16 @@ pub(super) fn dense_union(array: &UnionArray, carried: Carried) -> UnionPlan {
         let referenced = used.bytes(&measure);
         let unused = used.unused(child, referenced, carried.left_of(referenced));
         front.add(child, 0, first);
-        if carried.allows(unused, referenced) {
+        let rows =
+            || slots().filter(|(type_id, _)| **type_id == id).map(|(_, offset)| (offset.as_usize(), 1));
+        let has_gaps = carried == Carried::FULL && used.has_gaps(rows());
+        if carried.allows(unused, referenced) && !has_gaps {
             carried_bytes += unused;
             children.push((id, Rows::Range(first, end), used.rows));
         } else {
             let mut gathered = Measure::gathered();
-            slots().filter(|(type_id, _)| **type_id == id).for_each(|(_, offset)| {
-                gathered.add(child, offset.as_usize(), 1);
+            rows().for_each(|(row, count)| {
+                gathered.add(child, row, count);
             });
             compacted_bytes += gathered.bytes() + last_offsets(child.data_type());
             children.push((id, Rows::Gathered, used.rows));
@@ -451,19 +469,35 @@ fn gather(
     Ok(make_array(gathered.freeze()))
 }
 
-/// Whether there is a run-end encoding at any depth whose rows would be gathered.
+/// Whether an array of this type has rows of a run-end encoding in its own rows.
 fn has_runs(data_type: &DataType) -> bool {
+    contains(data_type, |data_type| matches!(data_type, DataType::RunEndEncoded(..)))
+}
+
+/// Whether an array of this type has keys of a dictionary in its own rows.
+pub(super) fn has_keys(data_type: &DataType) -> bool {
+    contains(data_type, |data_type| matches!(data_type, DataType::Dictionary(..)))
+}
+
+fn contains(data_type: &DataType, is_it: fn(&DataType) -> bool) -> bool {
     use DataType::*;
+    let inside = |field: &Field| contains(field.data_type(), is_it);
     match data_type {
-        RunEndEncoded(..) => true,
-        List(child) | LargeList(child) | ListView(child) | LargeListView(child) => {
-            has_runs(child.data_type())
-        }
-        FixedSizeList(child, _) | Map(child, _) => has_runs(child.data_type()),
-        Struct(fields) => fields.iter().any(|field| has_runs(field.data_type())),
-        Union(fields, _) => fields.iter().any(|(_, field)| has_runs(field.data_type())),
+        found if is_it(found) => true,
+        List(child) | LargeList(child) | ListView(child) | LargeListView(child) => inside(child),
+        FixedSizeList(child, _) | Map(child, _) | RunEndEncoded(_, child) => inside(child),
+        Struct(fields) => fields.iter().any(|field| inside(field)),
+        Union(fields, _) => fields.iter().any(|(_, field)| inside(field)),
         _ => false,
     }
+}
+
+/// Which values of a dictionary travel.
+pub(super) enum Trim {
+    /// All of them; so many of their bytes for nothing.
+    Whole(usize),
+    /// Those that are used.
+    Used(TrimPlan),
 }
 
 /// Which values of a dictionary its keys use.
@@ -476,11 +510,14 @@ pub(super) struct TrimPlan {
 }
 
 /// Decides to trim a dictionary if that saves more bytes than it copies.
-pub(super) fn trim(array: &dyn AnyDictionaryArray) -> Option<TrimPlan> {
+pub(super) fn trim(array: &dyn AnyDictionaryArray) -> Trim {
     let values = array.values();
-    let key_bytes = array.len() * array.keys().data_type().primitive_width()?;
-    if values.is_empty() || bytes_of(values, 0, values.len(), key_bytes) <= key_bytes {
-        return None;
+    let key_bytes = array.len() * array.keys().data_type().primitive_width().unwrap_or_default();
+    // Unused values with keys of their own would keep other values alive.
+    let always = has_keys(values.data_type());
+    let whole = bytes_of(values, 0, values.len(), key_bytes);
+    if values.is_empty() || (!always && whole <= key_bytes) {
+        return Trim::Whole(whole);
     }
     let mut new_keys = vec![usize::MAX; values.len()];
     for (row, key) in array.normalized_keys().into_iter().enumerate() {
@@ -497,8 +534,11 @@ pub(super) fn trim(array: &dyn AnyDictionaryArray) -> Option<TrimPlan> {
     }
     let copied = key_bytes + kept.bytes();
     let saved = bytes_of(values, 0, values.len(), kept.bytes() + copied).saturating_sub(kept.bytes());
+    if saved <= copied && !(always && used < values.len()) {
+        return Trim::Whole(saved);
+    }
     let copied_bytes = key_bytes + gathered.bytes() + last_offsets(values.data_type());
-    (saved > copied).then_some(TrimPlan { new_keys, used, copied_bytes })
+    Trim::Used(TrimPlan { new_keys, used, copied_bytes })
 }
 
 impl TrimPlan {

@@ -8,7 +8,7 @@ use arrow_schema::{ArrowError, DataType, UnionMode};
 
 use super::body::{Body, MetDictionary};
 use super::measure::bytes_of;
-use super::slices::{self, Carried};
+use super::slices::{self, Carried, Trim};
 use crate::compression::{self, Compression};
 use crate::copies::{CopyBudget, CopyReason};
 use crate::error::{Error, ErrorKind, Result};
@@ -153,8 +153,9 @@ impl Walk<'_> {
     ) -> Result<()> {
         let (first, last) = (offsets.first().as_usize(), offsets.last().as_usize());
         let offset_bytes = size_of_val(&offsets[..]);
-        let front = bytes_of(child, 0, first, self.carried.left_of(offset_bytes));
-        if self.carried.allows(front, offset_bytes) {
+        let allowance = self.allowance(child.data_type());
+        let front = bytes_of(child, 0, first, allowance.left_of(offset_bytes));
+        if allowance.allows(front, offset_bytes) {
             self.buffer(offsets.inner().inner().clone())?;
             self.carrying(front, |walk| walk.rows(child, 0, last))
         } else {
@@ -165,7 +166,7 @@ impl Walk<'_> {
 
     fn list_view<O: OffsetSizeTrait>(&mut self, array: &GenericListViewArray<O>) -> Result<()> {
         self.node_and_validity(array)?;
-        let plan = slices::list_view(array, self.carried);
+        let plan = slices::list_view(array, self.allowance(array.data_type()));
         self.claim(CopyReason::Rebased, plan.rebased_bytes)?;
         self.claim(CopyReason::Compacted, plan.compacted_bytes)?;
         let carried = plan.carried_bytes;
@@ -182,7 +183,7 @@ impl Walk<'_> {
         if mode == UnionMode::Sparse {
             return fields.iter().try_for_each(|(id, _)| self.rows(array.child(id), 0, array.len()));
         }
-        let plan = slices::dense_union(array, self.carried);
+        let plan = slices::dense_union(array, self.allowance(array.data_type()));
         self.claim(CopyReason::Rebased, plan.rebased_bytes)?;
         self.claim(CopyReason::Compacted, plan.compacted_bytes)?;
         let carried = plan.carried_bytes;
@@ -196,16 +197,17 @@ impl Walk<'_> {
         let Some(field) = self.schema.dictionaries.get(index) else { return Ok(()) };
         self.dictionary = index + 1 + field.nested;
         let dictionary = array.as_any_dictionary();
-        let plan = if self.trim && !field.ordered { slices::trim(dictionary) } else { None };
-        let Some(plan) = plan else {
-            let values = dictionary.values().clone();
-            self.body.dictionaries.push(MetDictionary { index, values });
-            return self.array(dictionary.keys());
+        let trim = if self.trim && !field.ordered { slices::trim(dictionary) } else { Trim::Whole(0) };
+        let (keys, values, carried) = match trim {
+            Trim::Whole(carried) => (None, dictionary.values().clone(), Carried(carried)),
+            Trim::Used(plan) => {
+                self.claim(CopyReason::Dictionary, plan.copied_bytes)?;
+                let (keys, values) = plan.apply(dictionary).map_err(|e| self.arrow(e))?;
+                (Some(keys), values, Carried::default())
+            }
         };
-        self.claim(CopyReason::Dictionary, plan.copied_bytes)?;
-        let (keys, values) = plan.apply(dictionary).map_err(|e| self.arrow(e))?;
-        self.body.dictionaries.push(MetDictionary { index, values });
-        self.array(keys.as_ref())
+        self.body.dictionaries.push(MetDictionary { index, values, carried });
+        self.array(keys.as_deref().unwrap_or(dictionary.keys()))
     }
 
     fn runs<R: RunEndIndexType>(&mut self, array: &dyn Array) -> Result<()> {
@@ -232,6 +234,12 @@ impl Walk<'_> {
             self.buffer(cut.into_inner())?;
         }
         self.rows(array.values(), first, count)
+    }
+
+    /// How much rows of a type inside may carry for nothing.
+    fn allowance(&self, data_type: &DataType) -> Carried {
+        // A dictionary is trimmed to the values that its keys use, those of such rows included.
+        if self.trim && slices::has_keys(data_type) { Carried::FULL } else { self.carried }
     }
 
     /// Walks arrays inside one that carries so many bytes of them for nothing.

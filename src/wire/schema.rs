@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
-use arrow_ipc::convert::{metadata_to_fb, try_fb_to_schema};
+use arrow_ipc::convert::metadata_to_fb;
 use arrow_ipc::{self as ipc, Endianness};
-use arrow_schema::{ArrowError, DataType, Field, IntervalUnit, SchemaRef, TimeUnit, UnionMode};
+use arrow_schema::{
+    ArrowError, DECIMAL32_MAX_PRECISION, DECIMAL64_MAX_PRECISION, DECIMAL128_MAX_PRECISION,
+    DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef, IntervalUnit, Metadata, Schema, SchemaRef, TimeUnit,
+    UnionFields, UnionMode,
+};
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, UnionWIPOffset, Vector, WIPOffset};
 
-use crate::error::{ErrorKind, Result};
+use super::message::pairs;
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
 /// A schema and, depth first, the dictionaries of its fields.
@@ -47,20 +52,20 @@ impl WireSchema {
         Ok(WireSchema { schema, dictionaries })
     }
 
-    /// Reads a schema, checking what arrow-ipc's conversion takes on trust.
+    /// Reads a schema, checking every number in it.
     pub(crate) fn read(fb: ipc::Schema<'_>, limits: &Limits) -> Result<Self> {
         if fb.endianness() != Endianness::Little {
             return Err(ErrorKind::BigEndian.into());
         }
-        let mut ids = Vec::new();
+        let mut reader = FieldReader { limits, column: "", ids: Vec::new() };
+        let mut fields = Vec::with_capacity(fb.fields().map(|fields| fields.len()).unwrap_or_default());
         for field in fb.fields().into_iter().flatten() {
-            let name = field.name().unwrap_or_default();
-            check_field(field, name, 1, limits, &mut ids)?;
+            reader.column = field.name().unwrap_or_default();
+            fields.push(Arc::new(reader.field(field, 1)?));
         }
-        let schema =
-            try_fb_to_schema(fb).map_err(|source| ErrorKind::BadType { column: String::new(), source })?;
-        let mut schema = WireSchema::new(Arc::new(schema))?;
-        for (dictionary, id) in schema.dictionaries.iter_mut().zip(ids) {
+        let metadata: Metadata = pairs(fb.custom_metadata()).collect();
+        let mut schema = WireSchema::new(Arc::new(Schema::new_with_metadata(fields, metadata)))?;
+        for (dictionary, id) in schema.dictionaries.iter_mut().zip(reader.ids) {
             dictionary.id = id;
         }
         Ok(schema)
@@ -130,98 +135,216 @@ fn collect_children(
     }
 }
 
-/// Checks a field's numbers and depth, and collects the ids of its dictionaries.
-fn check_field(
-    field: ipc::Field<'_>,
-    column: &str,
-    depth: usize,
-    limits: &Limits,
-    ids: &mut Vec<i64>,
-) -> Result<()> {
-    let bad = |reason: String| {
-        let source = ArrowError::SchemaError(reason);
-        ErrorKind::BadType { column: column.to_owned(), source }
-    };
-    if depth > limits.max_depth {
-        let (requested, allowed) = (depth as u64, limits.max_depth as u64);
-        return Err(ErrorKind::Limit { limit: "max_depth", requested, allowed }.into());
-    }
-    if let Some(dictionary) = field.dictionary() {
-        ids.push(dictionary.id());
-    }
-    let children = field.children();
-    let count = children.map(|c| c.len()).unwrap_or_default();
-    let expected = match field.type_type() {
-        ipc::Type::FixedSizeBinary => {
-            let width = field.type_as_fixed_size_binary().map(|t| t.byteWidth()).unwrap_or(-1);
-            if width < 0 {
-                return Err(bad(format!("fixed-size binary of width {width}")).into());
-            }
-            0
+/// Reads fields, checking every number, and collects the ids of their dictionaries.
+struct FieldReader<'r> {
+    limits: &'r Limits,
+    column: &'r str,
+    ids: Vec<i64>,
+}
+
+impl FieldReader<'_> {
+    fn field(&mut self, field: ipc::Field<'_>, depth: usize) -> Result<Field> {
+        if depth > self.limits.max_depth {
+            let (requested, allowed) = (depth as u64, self.limits.max_depth as u64);
+            return Err(ErrorKind::Limit { limit: "max_depth", requested, allowed }.into());
         }
-        ipc::Type::FixedSizeList => {
-            let size = field.type_as_fixed_size_list().map(|t| t.listSize()).unwrap_or(-1);
-            if size < 0 {
-                return Err(bad(format!("fixed-size list of size {size}")).into());
+        let name = field.name().unwrap_or_default();
+        let read = match field.dictionary() {
+            None => Field::new(name, self.data_type(field, depth)?, field.nullable()),
+            Some(encoding) => {
+                self.ids.push(encoding.id());
+                // The specification's default for keys is i32.
+                let key = encoding.indexType().map_or(Ok(DataType::Int32), |int| self.int(int))?;
+                let value = self.data_type(field, depth)?;
+                let data_type = DataType::Dictionary(Box::new(key), Box::new(value));
+                Field::new(name, data_type, field.nullable()).with_dict_is_ordered(encoding.isOrdered())
             }
-            1
+        };
+        match field.custom_metadata().filter(|metadata| !metadata.is_empty()) {
+            None => Ok(read),
+            metadata => Ok(read.with_metadata(pairs(metadata).collect::<Metadata>())),
         }
-        ipc::Type::Decimal => {
-            let (precision, width) =
-                field.type_as_decimal().map(|t| (t.precision(), t.bitWidth())).unwrap_or_default();
-            let digits = match width {
-                32 => 9,
-                64 => 18,
-                128 => 38,
-                _ => 76,
+    }
+
+    fn data_type(&mut self, field: ipc::Field<'_>, depth: usize) -> Result<DataType> {
+        let kind = field.type_type();
+        // The verifier lets a field pass whose type is of another kind than it says, or missing.
+        macro_rules! table {
+            ($accessor:ident) => {
+                field.$accessor().ok_or_else(|| self.bad(format!("{kind:?} without its parameters")))?
             };
-            if !(1..=digits).contains(&precision) {
-                return Err(bad(format!("decimal{width} of precision {precision}")).into());
-            }
-            0
         }
-        ipc::Type::Union => {
-            let ids = field.type_as_union().and_then(|u| u.typeIds());
-            let ids_count = ids.map(|ids| ids.len()).unwrap_or(count);
-            let outside = ids.into_iter().flatten().find(|id| i8::try_from(*id).unwrap_or(-1) < 0);
-            if ids_count != count || outside.is_some() || count > 128 {
-                return Err(bad(format!("union of {count} fields and {ids_count} type ids in 0..128")).into());
+        let data_type = match kind {
+            ipc::Type::Null => DataType::Null,
+            ipc::Type::Bool => DataType::Boolean,
+            ipc::Type::Int => self.int(table!(type_as_int))?,
+            ipc::Type::FloatingPoint => match table!(type_as_floating_point).precision() {
+                ipc::Precision::HALF => DataType::Float16,
+                ipc::Precision::SINGLE => DataType::Float32,
+                ipc::Precision::DOUBLE => DataType::Float64,
+                other => return Err(self.bad(format!("floating point of precision {other:?}"))),
+            },
+            ipc::Type::Decimal => {
+                let decimal = table!(type_as_decimal);
+                self.decimal(decimal.precision(), decimal.scale(), decimal.bitWidth())?
             }
-            count
-        }
-        ipc::Type::Map => {
-            let entries = children.and_then(|c| (c.len() == 1).then(|| c.get(0)));
-            let is_pair = entries.is_some_and(|entries| {
-                entries.type_type() == ipc::Type::Struct_
-                    && entries.dictionary().is_none()
-                    && !entries.nullable()
-                    && entries.children().is_some_and(|c| c.len() == 2 && !c.get(0).nullable())
-            });
-            if !is_pair {
-                let reason =
-                    "map whose entries are not a non-nullable struct of a non-nullable key and a value";
-                return Err(bad(reason.into()).into());
+            ipc::Type::Date => match table!(type_as_date).unit() {
+                ipc::DateUnit::DAY => DataType::Date32,
+                ipc::DateUnit::MILLISECOND => DataType::Date64,
+                other => return Err(self.bad(format!("date in {other:?}"))),
+            },
+            ipc::Type::Time => {
+                let time = table!(type_as_time);
+                match (time.bitWidth(), self.time_unit(time.unit())?) {
+                    (32, unit @ (TimeUnit::Second | TimeUnit::Millisecond)) => DataType::Time32(unit),
+                    (64, unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond)) => DataType::Time64(unit),
+                    (bits, unit) => return Err(self.bad(format!("time of {bits} bits in {unit:?}"))),
+                }
             }
-            1
-        }
-        ipc::Type::RunEndEncoded => {
-            let ends = children.and_then(|c| (c.len() == 2).then(|| c.get(0)));
-            let ends =
-                ends.filter(|f| f.dictionary().is_none() && !f.nullable()).and_then(|f| f.type_as_int());
-            if !ends.is_some_and(|int| int.is_signed() && matches!(int.bitWidth(), 16 | 32 | 64)) {
-                return Err(bad("run ends must be non-nullable and of 16, 32 or 64 bits".into()).into());
+            ipc::Type::Timestamp => {
+                let timestamp = table!(type_as_timestamp);
+                DataType::Timestamp(self.time_unit(timestamp.unit())?, timestamp.timezone().map(Arc::from))
             }
-            2
+            ipc::Type::Duration => DataType::Duration(self.time_unit(table!(type_as_duration).unit())?),
+            ipc::Type::Interval => match table!(type_as_interval).unit() {
+                ipc::IntervalUnit::YEAR_MONTH => DataType::Interval(IntervalUnit::YearMonth),
+                ipc::IntervalUnit::DAY_TIME => DataType::Interval(IntervalUnit::DayTime),
+                ipc::IntervalUnit::MONTH_DAY_NANO => DataType::Interval(IntervalUnit::MonthDayNano),
+                other => return Err(self.bad(format!("interval in {other:?}"))),
+            },
+            ipc::Type::Binary => DataType::Binary,
+            ipc::Type::LargeBinary => DataType::LargeBinary,
+            ipc::Type::BinaryView => DataType::BinaryView,
+            ipc::Type::Utf8 => DataType::Utf8,
+            ipc::Type::LargeUtf8 => DataType::LargeUtf8,
+            ipc::Type::Utf8View => DataType::Utf8View,
+            ipc::Type::FixedSizeBinary => {
+                let width = table!(type_as_fixed_size_binary).byteWidth();
+                if width < 0 {
+                    return Err(self.bad(format!("fixed-size binary of width {width}")));
+                }
+                DataType::FixedSizeBinary(width)
+            }
+            ipc::Type::List => DataType::List(self.child(field, depth)?),
+            ipc::Type::LargeList => DataType::LargeList(self.child(field, depth)?),
+            ipc::Type::ListView => DataType::ListView(self.child(field, depth)?),
+            ipc::Type::LargeListView => DataType::LargeListView(self.child(field, depth)?),
+            ipc::Type::FixedSizeList => {
+                let size = table!(type_as_fixed_size_list).listSize();
+                if size < 0 {
+                    return Err(self.bad(format!("fixed-size list of size {size}")));
+                }
+                DataType::FixedSizeList(self.child(field, depth)?, size)
+            }
+            ipc::Type::Struct_ => DataType::Struct(self.children(field, depth)?.into()),
+            ipc::Type::Map => {
+                let sorted = table!(type_as_map).keysSorted();
+                let entries = self.child(field, depth)?;
+                match entries.data_type() {
+                    DataType::Struct(pair) if pair.len() == 2 => DataType::Map(entries, sorted),
+                    other => return Err(self.bad(format!("map whose entries are {other}"))),
+                }
+            }
+            ipc::Type::Union => {
+                let union = table!(type_as_union);
+                let mode = match union.mode() {
+                    ipc::UnionMode::Sparse => UnionMode::Sparse,
+                    ipc::UnionMode::Dense => UnionMode::Dense,
+                    other => return Err(self.bad(format!("union of mode {other:?}"))),
+                };
+                let fields = self.children(field, depth)?;
+                DataType::Union(self.union_fields(union.typeIds(), fields)?, mode)
+            }
+            ipc::Type::RunEndEncoded => {
+                let [ends, values] = <[Field; 2]>::try_from(self.children(field, depth)?)
+                    .map_err(|fields| self.bad(format!("run-end encoding of {} fields", fields.len())))?;
+                if !matches!(ends.data_type(), DataType::Int16 | DataType::Int32 | DataType::Int64) {
+                    return Err(self.bad(format!("run ends of type {}", ends.data_type())));
+                }
+                DataType::RunEndEncoded(Arc::new(ends), Arc::new(values))
+            }
+            other => return Err(self.bad(format!("unknown type {}", other.0))),
+        };
+        if !data_type.is_nested() && field.children().is_some_and(|children| !children.is_empty()) {
+            return Err(self.bad(format!("{data_type} with child fields")));
         }
-        ipc::Type::List | ipc::Type::LargeList | ipc::Type::ListView | ipc::Type::LargeListView => 1,
-        ipc::Type::Struct_ => count,
-        _ => 0,
-    };
-    if count != expected {
-        return Err(bad(format!("{count} child fields where the type has {expected}")).into());
+        Ok(data_type)
     }
-    let depth = depth.saturating_add(1);
-    children.into_iter().flatten().try_for_each(|child| check_field(child, column, depth, limits, ids))
+
+    fn int(&self, int: ipc::Int<'_>) -> Result<DataType> {
+        Ok(match (int.bitWidth(), int.is_signed()) {
+            (8, true) => DataType::Int8,
+            (16, true) => DataType::Int16,
+            (32, true) => DataType::Int32,
+            (64, true) => DataType::Int64,
+            (8, false) => DataType::UInt8,
+            (16, false) => DataType::UInt16,
+            (32, false) => DataType::UInt32,
+            (64, false) => DataType::UInt64,
+            (bits, _) => return Err(self.bad(format!("integer of {bits} bits"))),
+        })
+    }
+
+    fn decimal(&self, precision: i32, scale: i32, bits: i32) -> Result<DataType> {
+        type Make = fn(u8, i8) -> DataType;
+        let (digits, make): (u8, Make) = match bits {
+            32 => (DECIMAL32_MAX_PRECISION, DataType::Decimal32),
+            64 => (DECIMAL64_MAX_PRECISION, DataType::Decimal64),
+            128 => (DECIMAL128_MAX_PRECISION, DataType::Decimal128),
+            256 => (DECIMAL256_MAX_PRECISION, DataType::Decimal256),
+            _ => return Err(self.bad(format!("decimal of {bits} bits"))),
+        };
+        match (u8::try_from(precision), i8::try_from(scale)) {
+            (Ok(precision), Ok(scale)) if (1..=digits).contains(&precision) => Ok(make(precision, scale)),
+            _ => Err(self.bad(format!("decimal{bits} of precision {precision} and scale {scale}"))),
+        }
+    }
+
+    fn time_unit(&self, unit: ipc::TimeUnit) -> Result<TimeUnit> {
+        match unit {
+            ipc::TimeUnit::SECOND => Ok(TimeUnit::Second),
+            ipc::TimeUnit::MILLISECOND => Ok(TimeUnit::Millisecond),
+            ipc::TimeUnit::MICROSECOND => Ok(TimeUnit::Microsecond),
+            ipc::TimeUnit::NANOSECOND => Ok(TimeUnit::Nanosecond),
+            other => Err(self.bad(format!("time unit {}", other.0))),
+        }
+    }
+
+    fn union_fields(&self, ids: Option<Vector<'_, i32>>, fields: Vec<Field>) -> Result<UnionFields> {
+        let ids: Vec<i32> = match ids {
+            Some(ids) => ids.iter().collect(),
+            None => (0..).take(fields.len()).collect(),
+        };
+        let valid = |id: &i32| i8::try_from(*id).ok().filter(|id| *id >= 0);
+        match ids.iter().map(valid).collect::<Option<Vec<i8>>>() {
+            Some(ids) if ids.len() == fields.len() => {
+                let union = UnionFields::try_new(ids, fields);
+                union.map_err(|source| self.bad_source(source))
+            }
+            _ => Err(self.bad(format!("union of {} fields with type ids {ids:?}", fields.len()))),
+        }
+    }
+
+    fn child(&mut self, field: ipc::Field<'_>, depth: usize) -> Result<FieldRef> {
+        let [child] = <[Field; 1]>::try_from(self.children(field, depth)?)
+            .map_err(|fields| self.bad(format!("{:?} of {} fields", field.type_type(), fields.len())))?;
+        Ok(Arc::new(child))
+    }
+
+    fn children(&mut self, field: ipc::Field<'_>, depth: usize) -> Result<Vec<Field>> {
+        let depth = depth.saturating_add(1);
+        field.children().into_iter().flatten().map(|child| self.field(child, depth)).collect()
+    }
+
+    #[cold]
+    fn bad(&self, reason: String) -> Error {
+        self.bad_source(ArrowError::SchemaError(reason))
+    }
+
+    #[cold]
+    fn bad_source(&self, source: ArrowError) -> Error {
+        ErrorKind::BadType { column: self.column.to_owned(), source }.into()
+    }
 }
 
 /// Writes fields, handing out the dictionaries' ids in the order of the walk.

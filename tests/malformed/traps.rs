@@ -637,6 +637,26 @@ fn v4_unions_have_a_validity_bitmap() {
     assert!(one(data_type, batch).is_err());
 }
 
+#[test]
+fn v4_run_ends_have_a_validity_bitmap() {
+    let ends = required("run_ends", DataType::Int32);
+    let data_type = || DataType::RunEndEncoded(ends.clone().into(), item(DataType::Int8));
+    let batch = |nulls, bitmap: &[u8]| {
+        let mut batch = rows(2).node(2, nulls).bytes(bitmap).array(1).numbers(&[2i32]).array(1).bytes(&[7]);
+        batch.version = MetadataVersion::V4;
+        batch
+    };
+    one(data_type(), batch(0, &[])).unwrap();
+    one(data_type(), batch(0, &[0b11])).unwrap();
+    assert_kind!(refused(data_type(), batch(1, &[0b01])), ErrorKind::NullCount { declared: 1, .. });
+    // The column behind it is found when this one is passed over.
+    let schema =
+        raw::schema(vec![Field::new("runs", data_type(), true), Field::new("c", DataType::Int8, true)]);
+    let bytes = raw::stream(&[schema, batch(0, &[]).array(2).bytes(&[8, 9]).batch()]);
+    let df = Decoder::new().with_projection([1]).decode(Frames::from_stream(bytes).unwrap()).unwrap();
+    assert_eq!(first_column(df).as_primitive::<Int8Type>().values(), &[8, 9]);
+}
+
 // ---- unions and run ends
 
 #[test]

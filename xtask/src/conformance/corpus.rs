@@ -14,7 +14,7 @@ const MAGIC: &[u8] = b"ARROW1";
 pub enum Group {
     /// It has the truth beside it, as JSON.
     Golden,
-    /// It is well-formed, and has no truth beside it.
+    /// It has no truth beside it.
     Other,
     /// It is malformed.
     Crasher,
@@ -29,6 +29,8 @@ pub enum Form {
     Reader,
     /// As an IPC file.
     File,
+    /// As the stream that begins behind a file's first magic.
+    Inside,
 }
 
 /// A file in one form.
@@ -50,6 +52,7 @@ impl Form {
             Form::Stream => "stream",
             Form::Reader => "reader",
             Form::File => "file",
+            Form::Inside => "inside",
         }
     }
 }
@@ -73,12 +76,13 @@ pub fn cases(root: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
         let is_file = fs::read(&file)?.starts_with(MAGIC);
         let forms: &[Form] = match (group, is_file) {
             // What a fuzzer found in one reader is tried on all of them.
-            (Group::Crasher, _) => &[Form::Stream, Form::Reader, Form::File],
+            (Group::Crasher, true) => &[Form::File, Form::Inside],
+            (Group::Crasher, false) => &[Form::Stream, Form::Reader, Form::File],
             (_, true) => &[Form::File],
             (_, false) => &[Form::Stream, Form::Reader],
         };
         for &form in forms {
-            let expected = expected::of(&path, group, form);
+            let expected = expected::of(&path, group);
             cases.push(Case { path: path.clone(), group, form, expected });
         }
     }

@@ -2,8 +2,10 @@
 
 use std::error::Error;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -13,11 +15,18 @@ use super::corpus::{Case, Form};
 use super::report::Row;
 use crate::Outcome;
 
-/// The decoded file must be refused in this time.
+/// A file must be refused in this time.
 const TIME: Duration = Duration::from_secs(1);
 
-/// Memory beside the file's own bytes.
+/// Memory that may be taken beside the file's own bytes.
 const MEMORY_KIB: u64 = 64 * 1024;
+
+/// When a process that does not end is ended.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Address space for the process, so that one that goes wrong takes no other with it.
+#[cfg(target_os = "linux")]
+const ADDRESS_SPACE: u64 = 4 << 30;
 
 /// Decode one file and say on stdout what came of it (used by `conformance`)
 #[derive(clap::Args)]
@@ -28,20 +37,19 @@ pub struct Args {
 
 /// Runs the hidden task.
 pub fn run(args: Args) -> Outcome {
+    limit_memory()?;
     let before = peak_kib();
     let bytes = fs::read(args.path)?;
     let started = Instant::now();
     let result = compare::decode(bytes, args.form);
-    let result = result.map(|df| {
-        let fault = compare::check(&df).err();
-        (format!("{} batches, {} rows", df.batches().len(), df.num_rows()), fault)
-    });
+    let result = result.map(|df| (compare::summary(&df), compare::check(&df).err()));
     let millis = started.elapsed().as_millis() as u64;
-    let peak = peak_kib().zip(before).map(|(peak, before)| peak - before);
+    let kib = peak_kib().zip(before).map(|(peak, before)| peak - before);
     let line = match result {
-        Ok((read, fault)) => json!({"read": read, "fault": fault, "millis": millis, "kib": peak}),
+        Ok((read, fault)) => json!({"read": read, "fault": fault, "millis": millis, "kib": kib}),
         Err(error) => {
-            json!({"kind": compare::kind(&error), "text": error.to_string(), "millis": millis, "kib": peak})
+            let kind = compare::kind(&error);
+            json!({"kind": kind, "text": error.to_string(), "millis": millis, "kib": kib})
         }
     };
     println!("{line}");
@@ -52,27 +60,68 @@ pub fn run(args: Args) -> Outcome {
 pub fn run_apart(root: &Path, case: &Case) -> Result<Row, Box<dyn Error>> {
     let path = root.join(&case.path);
     let size_kib = fs::metadata(&path)?.len().div_ceil(1024);
-    let mut child = Command::new(std::env::current_exe()?);
-    child.args(["probe", case.form.name()]).arg(&path).stdin(Stdio::null());
-    let output = child.output()?;
-    if !output.status.success() {
-        let text = String::from_utf8_lossy(&output.stderr).lines().take(2).collect::<Vec<_>>().join(" ");
-        return Ok(Row::new(case, Err(format!("{}", output.status)), text));
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["probe", case.form.name()]).arg(&path);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (status, stdout, stderr) = wait(child)?;
+    let Some(status) = status else {
+        return Ok(Row::new(case, Err("hang".into()), format!("no end after {} s", PATIENCE.as_secs())));
+    };
+    if !status.success() {
+        let text: Vec<&str> = stderr.lines().take(2).collect();
+        return Ok(Row::new(case, Err(status.to_string()), text.join(" ")));
     }
-    let json: Value = serde_json::from_slice(&output.stdout)?;
+    let json: Value = serde_json::from_str(&stdout)?;
     let text = |key: &str| json.get(key).and_then(Value::as_str).map(str::to_owned);
     let number = |key: &str| json.get(key).and_then(Value::as_u64);
     let outcome = text("read").ok_or_else(|| text("kind").unwrap_or_default());
     let mut row = Row::new(case, outcome, text("text").unwrap_or_default());
     row.faults.extend(text("fault"));
-    let millis = number("millis").unwrap_or(u64::MAX);
-    if u128::from(millis) > TIME.as_millis() {
+    row.millis = number("millis");
+    row.kib = number("kib");
+    if let Some(millis) = row.millis.filter(|millis| u128::from(*millis) > TIME.as_millis()) {
         row.faults.push(format!("took {millis} ms"));
     }
-    if let Some(kib) = number("kib").filter(|kib| *kib > MEMORY_KIB + size_kib) {
+    if let Some(kib) = row.kib.filter(|kib| *kib > MEMORY_KIB + size_kib) {
         row.faults.push(format!("took {kib} KiB"));
     }
     Ok(row)
+}
+
+/// Waits for a child that prints little, and ends it if it does not end itself.
+fn wait(mut child: Child) -> Result<(Option<ExitStatus>, String, String), Box<dyn Error>> {
+    let started = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break Some(status);
+        }
+        if started.elapsed() > PATIENCE {
+            child.kill()?;
+            child.wait()?;
+            break None;
+        }
+        sleep(Duration::from_millis(2));
+    };
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    if let Some(mut pipe) = child.stdout.take() {
+        pipe.read_to_string(&mut stdout)?;
+    }
+    if let Some(mut pipe) = child.stderr.take() {
+        pipe.read_to_string(&mut stderr)?;
+    }
+    Ok((status, stdout, stderr))
+}
+
+#[cfg(target_os = "linux")]
+fn limit_memory() -> Result<(), Box<dyn Error>> {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let limit = Rlimit { current: Some(ADDRESS_SPACE), maximum: Some(ADDRESS_SPACE) };
+    Ok(setrlimit(Resource::As, limit)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit_memory() -> Result<(), Box<dyn Error>> {
+    Ok(())
 }
 
 /// The most memory that this process has had, where the system tells.
