@@ -356,7 +356,7 @@ fn copies_of_misaligned_pyarrow_buffers_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     python("write_theirs.py", &[folder.path()]);
     let frames = Frames::from_stream(fs::read(folder.path().join("wide.arrows")).unwrap()).unwrap();
-    let wide = |frame: &&arrow_buffer::Buffer| frame.len() >= 48 && frame.as_ptr() as usize % 16 != 0;
+    let wide = |frame: &&arrow_buffer::Buffer| frame.len() >= 48 && !(frame.as_ptr() as usize).is_multiple_of(16);
     let misaligned = frames.buffers().iter().filter(wide).count() as u64;
     let mut decoder = Decoder::new();
     decoder.decode(frames).unwrap();

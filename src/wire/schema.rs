@@ -241,7 +241,13 @@ impl FieldReader<'_> {
                 let sorted = table!(type_as_map).keysSorted();
                 let entries = self.child(field, depth)?;
                 match entries.data_type() {
-                    DataType::Struct(pair) if pair.len() == 2 => DataType::Map(entries, sorted),
+                    // Arrow builds no array of a map whose entries or keys may be null.
+                    DataType::Struct(pair) if pair.len() == 2 => match pair.first() {
+                        Some(key) if !key.is_nullable() && !entries.is_nullable() => {
+                            DataType::Map(entries, sorted)
+                        }
+                        _ => return Err(self.bad("map whose entries or keys are nullable".into())),
+                    },
                     other => return Err(self.bad(format!("map whose entries are {other}"))),
                 }
             }
@@ -261,11 +267,16 @@ impl FieldReader<'_> {
                 if !matches!(ends.data_type(), DataType::Int16 | DataType::Int32 | DataType::Int64) {
                     return Err(self.bad(format!("run ends of type {}", ends.data_type())));
                 }
+                if ends.is_nullable() {
+                    return Err(self.bad("run ends that are nullable".into()));
+                }
                 DataType::RunEndEncoded(Arc::new(ends), Arc::new(values))
             }
             other => return Err(self.bad(format!("unknown type {}", other.0))),
         };
-        if !data_type.is_nested() && field.children().is_some_and(|children| !children.is_empty()) {
+        // Of a run-end encoding this is what its values are.
+        let is_nested = data_type.is_nested() || kind == ipc::Type::RunEndEncoded;
+        if !is_nested && field.children().is_some_and(|children| !children.is_empty()) {
             return Err(self.bad(format!("{data_type} with child fields")));
         }
         Ok(data_type)

@@ -1,15 +1,14 @@
 //! What readers of Arrow IPC fell into, one test each, every input built by hand.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow::array::*;
 use arrow::buffer::Buffer;
 use arrow::datatypes::*;
 use arrow::error::ArrowError;
-use arrow::ipc::{self, Block, CompressionType, Endianness, MessageHeader, MetadataVersion};
+use arrow::ipc::{self, Block, Endianness, MessageHeader, MetadataVersion};
 use arrow_frames::{
-    CopyReason, DataFrame, Decoder, Encoder, Error, ErrorKind, Frames, Limits, Part, StreamSource, Target,
+    CopyReason, DataFrame, Decoder, Error, ErrorKind, Frames, Limits, Part, StreamSource, Target,
     from_buffers, to_buffers,
 };
 use flatbuffers::FlatBufferBuilder;
@@ -1075,6 +1074,11 @@ fn list_views_that_overlap_a_lot() {
 
 #[cfg(feature = "lz4")]
 mod lz4 {
+    use std::sync::Arc;
+
+    use arrow::ipc::CompressionType;
+    use arrow_frames::Encoder;
+
     use super::*;
 
     /// An int8 column whose values buffer is compressed.
@@ -1145,6 +1149,8 @@ mod lz4 {
 
 #[cfg(feature = "zstd")]
 mod zstandard {
+    use arrow::ipc::CompressionType;
+
     use super::*;
 
     fn batch(count: i64, declared: i64, frame: &[u8]) -> Raw {

@@ -134,7 +134,7 @@ pub fn markdown(rows: &[Row], pyarrow: Option<&str>) -> String {
         push_line(&mut out, [files, forms, outcome, why]);
     }
 
-    out.push_str("\n## Malformed files\n\nEach is refused in every form that it is decoded in, with:\n\n");
+    out.push_str("\n## Malformed files\n\nEach is refused, in every form that it is decoded in, with the error named. A form that is\n`read` is sound by itself: only the file's footer is not.\n\n");
     push_line(&mut out, ["file", "error by form"].map(str::to_owned));
     push_line(&mut out, ["---"; 2].map(str::to_owned));
     let mut malformed: BTreeMap<&str, Vec<String>> = BTreeMap::new();
