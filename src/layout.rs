@@ -159,7 +159,14 @@ impl Builder {
         blocks.extend(footer.batches);
         blocks.sort_by_key(|block| block.offset);
         self.wire = Some(footer.schema);
+        // Messages do not overlap: a block that is there twice would be read twice.
+        let mut end = 0;
         for block in blocks {
+            if block.offset < end {
+                let (part, position, available) = (Part::Block, block.offset, 0);
+                return Err(ErrorKind::Truncated { part, position, needed: 8, available }.into());
+            }
+            end = block.offset.saturating_add(block.metadata_length);
             let position = usize::try_from(block.offset).unwrap_or(usize::MAX);
             let Next::Message(envelope) = envelope::next(file, position, &self.limits)? else {
                 let (position, available) = (block.offset, file.len() as u64);

@@ -20,7 +20,8 @@ pub struct Limits {
     /// Bytes of one message's body. Default 1 TiB: a body is only ever as large as what
     /// arrives, so the default bounds nothing but arithmetic.
     pub max_body_bytes: u64,
-    /// Bytes that one message's compressed buffers may become. Default 64 GiB.
+    /// Bytes that one message's compressed buffers may become, and that all dictionaries of
+    /// one call may become by joining deltas, each time that they grow. Default 64 GiB.
     pub max_decompressed_bytes: u64,
     /// Rows of a column whose rows take no bytes (null, zero-width, run-end encoded, no
     /// columns at all): nothing else bounds their number. Default 2³¹ − 1.

@@ -83,6 +83,9 @@ pub(super) struct Reader<'r, 'd> {
     node: usize,
     buffer: usize,
     variadic: usize,
+    /// Bytes of the buffers so far. Buffers do not overlap, so that they are no more than the
+    /// body has, and no byte of it is looked at twice.
+    bytes: u64,
     decompressed: u64,
 }
 
@@ -114,6 +117,7 @@ impl<'r, 'd> Reader<'r, 'd> {
             node: 0,
             buffer: 0,
             variadic: 0,
+            bytes: 0,
             decompressed: 0,
         }
     }
@@ -306,7 +310,12 @@ impl<'r, 'd> Reader<'r, 'd> {
             return Err(self.count(Part::Buffers, self.meta.buffers.len()));
         };
         self.buffer = index.saturating_add(1);
-        self.meta.span(entry).ok_or_else(|| self.meta.outside(index, self.name()))
+        let span = self.meta.span(entry).ok_or_else(|| self.meta.outside(index, self.name()))?;
+        self.bytes = self.bytes.saturating_add(span.length);
+        if self.bytes > self.meta.body_length {
+            return Err(self.meta.outside(index, self.name()));
+        }
+        Ok(span)
     }
 
     fn claim(&mut self, reason: CopyReason, bytes: usize) -> Result<()> {

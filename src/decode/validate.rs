@@ -76,7 +76,8 @@ pub(super) fn views(views: &[u128], buffers: &[Buffer], is_utf8: bool, column: &
     // Text in a buffer of text is text if it starts and ends between characters.
     let text_buffers: Vec<bool> =
         buffers.iter().map(|buffer| is_utf8 && simdutf8::basic::from_utf8(buffer).is_ok()).collect();
-    let is_sound = |view: &u128| {
+    let mut unsure = Vec::new();
+    let mut is_sound = |(row, view): (usize, &u128)| {
         let bytes = view.to_le_bytes();
         let long = ByteView::from(*view);
         if long.length <= MAX_INLINE_VIEW_LEN {
@@ -103,12 +104,61 @@ pub(super) fn views(views: &[u128], buffers: &[Buffer], is_utf8: bool, column: &
             let limit = buffer.len();
             return is_char_start(buffer, start, limit) && is_char_start(buffer, end, limit);
         }
-        simdutf8::basic::from_utf8(text).is_ok()
+        unsure.push(Shown { buffer: number, start, end, row });
+        true
     };
-    match views.iter().position(|view| !is_sound(view)) {
+    match views.iter().enumerate().position(|view| !is_sound(view)).or_else(|| no_text(unsure, buffers)) {
         None => Ok(()),
         Some(row) => Err(ErrorKind::View { column: column.to_owned(), row }.into()),
     }
+}
+
+/// Bytes of a buffer that a view shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Shown {
+    buffer: usize,
+    start: usize,
+    end: usize,
+    row: usize,
+}
+
+/// The first row that is not text, of views into buffers that are not text as a whole.
+///
+/// Views may overlap, all of them all of a buffer. What several show is looked at once: where
+/// ranges overlap, they are text if their union is, and each of them starts and ends between
+/// characters.
+fn no_text(mut shown: Vec<Shown>, buffers: &[Buffer]) -> Option<usize> {
+    shown.sort_unstable();
+    let mut first_bad = None;
+    let mut rest = shown.as_slice();
+    while let Some(first) = rest.first() {
+        let mut end = first.end;
+        let overlaps = |view: &&Shown| {
+            let overlaps = view.buffer == first.buffer && view.start < end;
+            end = if overlaps { end.max(view.end) } else { end };
+            overlaps
+        };
+        let count = rest.iter().take_while(overlaps).count();
+        let (group, behind) = rest.split_at(count);
+        rest = behind;
+        let union = buffers.get(first.buffer).and_then(|buffer| buffer.get(first.start..end));
+        let union = union.unwrap_or_default();
+        let bad_at = match simdutf8::basic::from_utf8(union) {
+            Ok(_) => None,
+            // Whoever shows the place where it stops to be text is not text.
+            Err(_) => std::str::from_utf8(union).err().map(|error| error.valid_up_to()),
+        };
+        let is_bad = |view: &&Shown| {
+            let (from, to) = (view.start.saturating_sub(first.start), view.end.saturating_sub(first.start));
+            match bad_at {
+                Some(place) => (from..to).contains(&place),
+                None => !is_char_start(union, from, union.len()) || !is_char_start(union, to, union.len()),
+            }
+        };
+        let bad = group.iter().filter(is_bad).map(|view| view.row).min();
+        first_bad = [first_bad, bad].into_iter().flatten().min();
+    }
+    first_bad
 }
 
 /// Every key that is not null has a value.

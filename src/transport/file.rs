@@ -118,8 +118,8 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotAFile`], [`ErrorKind::Truncated`] if a block of the footer lies
-    /// outside the file; whatever is wrong with its messages.
+    /// [`ErrorKind::NotAFile`], [`ErrorKind::Truncated`] if the blocks of the footer have more
+    /// bytes than the file; whatever is wrong with its messages.
     pub fn from_file(file: impl Into<Buffer>) -> Result<Frames> {
         Self::from_file_with_limits(file, &Limits::default())
     }
@@ -135,9 +135,17 @@ impl Frames {
         let mut header = Vec::new();
         write::schema(&mut Default::default(), &mut header, &footer.schema, &footer.metadata)?;
         let mut frames = Vec::new();
+        // Messages do not overlap, so that no byte of the file is looked at twice.
+        let mut left = file.len() as u64;
         let blocks = footer.dictionaries.iter().map(|block| (block, true));
         for (block, is_dictionary) in blocks.chain(footer.batches.iter().map(|block| (block, false))) {
-            read_block(&file, block, is_dictionary, limits, &mut header, &mut frames)?;
+            let needed = read_block(&file, block, is_dictionary, limits, &mut header, &mut frames)?;
+            left = left.checked_sub(needed).ok_or(ErrorKind::Truncated {
+                part: Part::Block,
+                position: block.offset,
+                needed,
+                available: left,
+            })?;
         }
         write::end(&mut header);
         Ok(Frames::new(header, frames))
@@ -196,6 +204,7 @@ pub(crate) fn read_footer(file: &[u8], limits: &Limits) -> Result<Footer> {
     Footer::read(file.get(start..at).unwrap_or_default(), start as u64, limits)
 }
 
+/// Reads the message of a block; returns the bytes that it and its body have in the file.
 fn read_block(
     file: &Buffer,
     block: &Block,
@@ -203,7 +212,7 @@ fn read_block(
     limits: &Limits,
     header: &mut Vec<u8>,
     frames: &mut Vec<Buffer>,
-) -> Result<()> {
+) -> Result<u64> {
     let outside = || ErrorKind::Truncated {
         part: Part::Block,
         position: block.offset,
@@ -236,6 +245,6 @@ fn read_block(
     }
     // The flatbuffer is written with a prefix of our own, so that the header is uniform.
     write::encapsulate(flatbuffer, 0, header)?;
-    slice_body(&message, file, body, frames)?;
-    Ok(())
+    let end = slice_body(&message, file, body, frames)?;
+    Ok(end.saturating_sub(start) as u64)
 }

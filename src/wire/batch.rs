@@ -113,10 +113,17 @@ impl<'a> BatchMeta<'a> {
         ErrorKind::BufferOutside { column: column.to_owned(), buffer: index, offset, length, body }.into()
     }
 
-    /// Where the declared buffers lie, empty ones included.
+    /// Where the declared buffers lie, empty ones included. They have no more bytes than the
+    /// body: buffers do not overlap.
     pub(crate) fn declared(&self) -> Result<Vec<Span>> {
-        let span = |(index, entry)| self.span(entry).ok_or_else(|| self.outside(index, ""));
-        self.buffers.iter().enumerate().map(span).collect()
+        let mut left = self.body_length;
+        let mut spans = Vec::with_capacity(self.buffers.len());
+        for (index, entry) in self.buffers.iter().enumerate() {
+            let span = self.span(entry).ok_or_else(|| self.outside(index, ""))?;
+            left = left.checked_sub(span.length).ok_or_else(|| self.outside(index, ""))?;
+            spans.push(span);
+        }
+        Ok(spans)
     }
 
     /// The frames of the body in order: every non-empty declared buffer, then the opaque

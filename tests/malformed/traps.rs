@@ -76,6 +76,34 @@ fn buffer_outside_its_body() {
 }
 
 #[test]
+fn buffers_that_overlap() {
+    // The values of each column are the same bytes: they would be validated once per column.
+    let (columns, bytes) = (20_000, 1 << 20);
+    let fields = (0..columns).map(|n| Field::new(n.to_string(), DataType::Utf8, true)).collect();
+    let mut batch = rows(1).array(1).numbers(&[0i32, bytes]).bytes(&vec![b'x'; bytes as usize - 2]);
+    let [.., offsets, text] = batch.buffers[..] else { unreachable!() };
+    for _ in 1..columns {
+        batch = batch.array(1).buffer(offsets.0, offsets.1).buffer(text.0, text.1);
+    }
+    let bytes = raw::stream(&[raw::schema(fields), batch.batch()]);
+    let started = Instant::now();
+    let error = decode(&bytes, Form::Stream).unwrap_err();
+    assert_kind!(error.into_kind(), ErrorKind::BufferOutside { .. });
+    assert!(started.elapsed() < Duration::from_secs(5));
+    // Nor do they if they come apart.
+    let mut batch = rows(2).array(2).numbers(&[1i32, 2]).array(2);
+    let same = batch.buffers[1];
+    batch = batch.buffer(same.0, same.1);
+    let message = batch.batch();
+    let header = message[..message.len() - batch.body.len()].to_vec();
+    let schema =
+        raw::schema(vec![Field::new("a", DataType::Int32, true), Field::new("b", DataType::Int32, true)]);
+    let header = [schema, header, raw::END.to_vec()].concat();
+    let error = decode_frames(&Frames::new(header, vec![Buffer::from(&[0; 8]); 2])).unwrap_err();
+    assert_kind!(error.into_kind(), ErrorKind::BufferOutside { column, buffer: 3, .. } if column == "b");
+}
+
+#[test]
 fn empty_buffer_anywhere() {
     for offset in [-1, 1 << 60, i64::MIN] {
         let mut batch = rows(0).node(0, 0).buffer(offset, 0).buffer(offset, 0);
@@ -330,6 +358,38 @@ fn views_that_lie() {
     let batch = rows(1).array(1).bytes(&view(cut.len() as u32 - 1, b"twel", 0, 0)).bytes(cut).variadic(1);
     assert_kind!(refused(DataType::Utf8View, batch.clone()), ErrorKind::View { .. });
     one(DataType::BinaryView, batch).unwrap();
+}
+
+#[test]
+fn views_that_all_show_the_same() {
+    // Each shows nearly all of a buffer that is not text as a whole.
+    let (count, size) = (50_000, 4 << 20);
+    for character in ["x", "é"] {
+        let mut text = character.repeat(size / character.len()).into_bytes();
+        text.push(0xff);
+        let mut views = Vec::new();
+        let start = |row: usize| (row % 64) * 2;
+        for row in 0..count {
+            let shown = &text[start(row)..size];
+            views.extend_from_slice(&make_view(shown, 0, start(row) as u32).to_le_bytes());
+        }
+        let batch =
+            |views: &[u8]| rows(count as i64).array(count as i64).bytes(views).bytes(&text).variadic(1);
+        let started = Instant::now();
+        let frames = Frames::from_stream(stream(DataType::Utf8View, &[batch(&views).batch()])).unwrap();
+        from_buffers(frames).unwrap();
+        // One that ends at the byte that is no text, and one that is cut inside a character.
+        for (bad, start, end) in [(777, 2, size + 1), (4_321, 3, size)] {
+            if end == size && character == "x" {
+                continue;
+            }
+            let mut views = views.clone();
+            let shown = &text[start..end];
+            views[bad * 16..][..16].copy_from_slice(&make_view(shown, 0, start as u32).to_le_bytes());
+            assert_kind!(refused(DataType::Utf8View, batch(&views)), ErrorKind::View { row, .. } if *row == bad);
+        }
+        assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    }
 }
 
 #[test]
@@ -1049,6 +1109,22 @@ fn many_deltas_are_joined_once() {
 }
 
 #[test]
+fn states_of_a_growing_dictionary_are_limited() {
+    // A batch between every two deltas keeps a dictionary of its own.
+    let count = 1i64 << 20;
+    let mut messages = vec![rows(count).array(count).bytes(&[1; 1 << 20]).dictionary(0, false)];
+    for _ in 0..100 {
+        messages.push(rows(1).array(1).bytes(&[2]).dictionary(0, true));
+        messages.push(rows(1).array(1).numbers(&[0i32]).batch());
+    }
+    let data_type = DataType::Dictionary(DataType::Int32.into(), DataType::Int8.into());
+    let frames = Frames::from_stream(stream(data_type, &messages)).unwrap();
+    let limits = Limits { max_decompressed_bytes: 10 << 20, ..Limits::default() };
+    let error = Decoder::new().with_limits(limits).decode(frames).unwrap_err();
+    assert_kind!(error.into_kind(), ErrorKind::Limit { limit: "max_decompressed_bytes", .. });
+}
+
+#[test]
 fn batches_that_do_not_fit_together() {
     // Each is valid by itself; as one array their offsets overflow.
     let most = i32::MAX;
@@ -1392,17 +1468,25 @@ fn file_blocks_of_the_wrong_kind() {
 }
 
 #[test]
-fn file_blocks_that_repeat_a_batch_share_its_bytes() {
+fn file_blocks_that_overlap() {
+    // A block takes 24 bytes: a batch that is there many times would be validated as often.
     let schema = raw::schema(int8());
     let count = 1 << 16;
     let batch = rows(count).array(count).bytes(&vec![7; count as usize]);
     let body = batch.body.len() as i64;
     let block = Block::new(8 + schema.len() as i64, (batch.batch().len() as i64 - body) as i32, body);
-    let footer = raw::footer(Some(MetadataVersion::V5), Some(int8()), &[], &[block; 5_000]);
-    let bytes = raw::file(&schema, &batch.batch(), &footer);
-    let (df, memory) = peak(|| Frames::from_file(bytes.clone()).and_then(from_buffers).unwrap());
-    assert_eq!(df.num_rows(), 5_000 << 16);
-    assert!(memory < bytes.len() + ALLOWANCE, "{memory}");
+    for times in [1, 2, 50_000] {
+        let footer = raw::footer(Some(MetadataVersion::V5), Some(int8()), &[], &vec![block; times]);
+        let bytes = raw::file(&schema, &batch.batch(), &footer);
+        let started = Instant::now();
+        let result = decode(&bytes, Form::File);
+        assert!(started.elapsed() < Duration::from_secs(5));
+        if times == 1 {
+            assert_eq!(result.unwrap().num_rows(), 1 << 16);
+        } else {
+            assert_kind!(result.unwrap_err().into_kind(), ErrorKind::Truncated { part: Part::Block, .. });
+        }
+    }
 }
 
 // ---- opaque columns
