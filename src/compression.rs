@@ -84,11 +84,20 @@ pub(crate) fn compress(compression: Compression, data: &[u8]) -> io::Result<Vec<
     }
 }
 
-/// Exactly `length` bytes from a compressed frame, or `None` if it holds anything else.
+/// Why a frame was not decompressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Undone {
+    /// It does not hold what it should.
+    Data,
+    /// There is no memory for what it should hold.
+    Memory,
+}
+
+/// Exactly `length` bytes from a compressed frame.
 ///
 /// Memory for `length` bytes is reserved at once and touched only as data comes out, so
 /// a frame that lies costs address space for a moment.
-pub(crate) fn decompress(codec: Codec, frame: &[u8], length: usize) -> Option<Vec<u8>> {
+pub(crate) fn decompress(codec: Codec, frame: &[u8], length: usize) -> Result<Vec<u8>, Undone> {
     let mut out = Vec::new();
     match codec {
         #[cfg(feature = "lz4")]
@@ -96,31 +105,34 @@ pub(crate) fn decompress(codec: Codec, frame: &[u8], length: usize) -> Option<Ve
             use io::Read;
             // A byte of LZ4 stands for at most 255; what claims more lies.
             if length > frame.len().saturating_mul(255) {
-                return None;
+                return Err(Undone::Data);
             }
-            out.try_reserve_exact(length).ok()?;
+            out.try_reserve_exact(length).map_err(|_| Undone::Memory)?;
             let mut decoder = lz4_flex::frame::FrameDecoder::new(frame);
-            decoder.by_ref().take(length as u64).read_to_end(&mut out).ok()?;
+            decoder.by_ref().take(length as u64).read_to_end(&mut out).map_err(|_| Undone::Data)?;
             // One byte more than declared is as wrong as one less. The read also checks
             // the frame's end mark and checksum.
-            (decoder.read(&mut [0]).ok()? == 0).then_some(())?;
+            if decoder.read(&mut [0]).map_err(|_| Undone::Data)? != 0 {
+                return Err(Undone::Data);
+            }
         }
         #[cfg(feature = "zstd")]
         Codec::Zstd => {
             if let Ok(Some(size)) = zstd::zstd_safe::get_frame_content_size(frame)
                 && size != length as u64
             {
-                return None;
+                return Err(Undone::Data);
             }
             // A block has 4 bytes at least and stands for at most 128 KiB.
             if length > frame.len().div_ceil(4).saturating_mul(128 << 10) {
-                return None;
+                return Err(Undone::Data);
             }
-            out.try_reserve_exact(length).ok()?;
-            zstd::bulk::Decompressor::new().ok()?.decompress_to_buffer(frame, &mut out).ok()?;
+            out.try_reserve_exact(length).map_err(|_| Undone::Memory)?;
+            let mut decoder = zstd::bulk::Decompressor::new().map_err(|_| Undone::Memory)?;
+            decoder.decompress_to_buffer(frame, &mut out).map_err(|_| Undone::Data)?;
         }
         #[cfg(not(all(feature = "lz4", feature = "zstd")))]
-        _ => return None,
+        _ => return Err(Undone::Data),
     }
-    (out.len() == length).then_some(out)
+    if out.len() == length { Ok(out) } else { Err(Undone::Data) }
 }

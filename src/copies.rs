@@ -85,6 +85,9 @@ impl CopyReport {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CopyBudget {
     pub(crate) allowed: Option<u64>,
+    /// The most that may become of compressed buffers and delta dictionaries.
+    pub(crate) max_expanded: Option<u64>,
+    expanded: u64,
     report: CopyReport,
 }
 
@@ -97,6 +100,7 @@ impl CopyBudget {
     pub(crate) fn reset(&mut self) {
         self.report.copies.clear();
         self.report.total = 0;
+        self.expanded = 0;
     }
 
     /// Counts a copy *before* it is made, or refuses it.
@@ -118,6 +122,15 @@ impl CopyBudget {
             return Err(
                 ErrorKind::CopyLimit { column: name.to_owned(), reason, requested: total, allowed }.into()
             );
+        }
+        if matches!(reason, CopyReason::Decompressed | CopyReason::Dictionary)
+            && let Some(allowed) = self.max_expanded
+        {
+            let requested = self.expanded.saturating_add(bytes);
+            if requested > allowed {
+                return Err(ErrorKind::Limit { limit: "max_decompressed_bytes", requested, allowed }.into());
+            }
+            self.expanded = requested;
         }
         self.report.total = total;
         *self.report.copies.entry((column, reason)).or_default() += bytes;

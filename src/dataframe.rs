@@ -188,17 +188,13 @@ impl Batch {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::SchemaMismatch`] names the index of a column of another length.
+    /// [`ErrorKind::RowCount`] if a column has another length.
     pub fn try_new(columns: Vec<Column>, rows: usize) -> Result<Self> {
-        match columns.iter().position(|column| column.len() != rows) {
+        match columns.iter().map(Column::len).enumerate().find(|(_, found)| *found != rows) {
             None => Ok(Self::new_unchecked(columns, rows, Metadata::new())),
-            Some(index) => Err(ErrorKind::SchemaMismatch {
-                batch: 0,
-                column: index.to_string(),
-                expected: None,
-                found: None,
+            Some((column, found)) => {
+                Err(ErrorKind::RowCount { batch: 0, column, expected: rows, found }.into())
             }
-            .into()),
         }
     }
 
@@ -348,17 +344,22 @@ pub(crate) fn project_schema(schema: &Schema, columns: &[usize]) -> Result<Schem
 fn check_batch(index: usize, schema: &SchemaRef, batch: &Batch) -> Result<()> {
     let fields = schema.fields();
     if fields.len() != batch.columns.len() {
-        let name = fields.get(batch.columns.len()).map(|f| f.name().clone()).unwrap_or_default();
-        return Err(mismatch(index, name, None, None));
+        let missing = fields.get(batch.columns.len());
+        let name = missing.map(|field| field.name().clone()).unwrap_or_default();
+        return Err(mismatch(index, name, missing.map(|field| field.data_type()), None));
     }
-    for (field, column) in fields.iter().zip(&batch.columns) {
+    for (place, (field, column)) in fields.iter().zip(&batch.columns).enumerate() {
         let right_type = match column {
-            Column::Native(array) => array.data_type() == field.data_type(),
+            Column::Native(array) => array.data_type() == field.data_type() && !opaque::is_marked(field),
             Column::Opaque(_) => opaque::is_marked(field),
         };
-        if !right_type || column.len() != batch.rows {
+        if !right_type {
             let found = column.as_native().map(|array| array.data_type());
             return Err(mismatch(index, field.name().clone(), Some(field.data_type()), found));
+        }
+        if column.len() != batch.rows {
+            let (expected, found) = (batch.rows, column.len());
+            return Err(ErrorKind::RowCount { batch: index, column: place, expected, found }.into());
         }
     }
     Ok(())

@@ -5,6 +5,7 @@ use crate::decode::{Decoder, aligned_copy};
 use crate::encode::{Encoder, Target};
 use crate::error::Result;
 use crate::frames::Frames;
+use crate::limits::Limits;
 
 impl DataFrame {
     /// A copy that shares no memory with this dataframe.
@@ -20,6 +21,6 @@ impl DataFrame {
     pub fn detach(&self) -> Result<DataFrame> {
         let (header, buffers) = Encoder::new(Target::Arrow).encode(self)?.into_parts();
         let buffers = buffers.iter().map(|buffer| aligned_copy(buffer)).collect::<Result<_>>()?;
-        Decoder::new().decode(Frames::new(header, buffers))
+        Decoder::new().with_limits(Limits::NONE).decode(Frames::new(header, buffers))
     }
 }

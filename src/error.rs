@@ -40,9 +40,9 @@ impl Error {
         use ErrorKind::*;
         match self.kind() {
             SchemaMismatch { .. }
+            | RowCount { .. }
             | ColumnMissing { .. }
             | DictionaryOfDictionary { .. }
-            | DictionaryChanged { .. }
             | Unstarted
             | CodecDisabled { .. }
             | Opaque { .. } => Fault::Caller,
@@ -170,7 +170,7 @@ pub enum ErrorKind {
         /// How many the message has.
         found: usize,
     },
-    /// A buffer that lies outside its body, or before its predecessor's end where it must not.
+    /// A buffer that lies outside its body, or with others has more bytes than the body.
     BufferOutside {
         /// The column.
         column: String,
@@ -183,7 +183,7 @@ pub enum ErrorKind {
         /// The length of the body.
         body: u64,
     },
-    /// A buffer with too few bytes for its rows, or not a whole number of elements.
+    /// A buffer with too few bytes for its rows.
     BufferLength {
         /// The column.
         column: String,
@@ -352,6 +352,17 @@ pub enum ErrorKind {
         /// The type in the batch, if it has the column.
         found: Option<DataType>,
     },
+    /// A column that has another number of rows than its batch.
+    RowCount {
+        /// Index of the batch.
+        batch: usize,
+        /// Index of the column.
+        column: usize,
+        /// Rows of the batch.
+        expected: usize,
+        /// Rows of the column.
+        found: usize,
+    },
     /// A column of that name or index does not exist.
     ColumnMissing {
         /// The name, or the index as text.
@@ -494,12 +505,16 @@ impl fmt::Display for ErrorKind {
             Count { column, part, found } if column.is_empty() => {
                 write!(f, "the message has {found} {part}, more than its schema needs")
             }
+            Count { column, part: Part::Rows, found } => write!(
+                f,
+                "something in column {column:?} has {found} rows, where its batch or parent needs another number"
+            ),
             Count { column, part, found } => {
                 write!(f, "the message has {found} {part}, too few: column {column:?} needs more")
             }
             BufferOutside { column, buffer, offset, length, body } => write!(
                 f,
-                "buffer {buffer} (column {column:?}) at {offset} of length {length} lies outside its body of {body} bytes"
+                "buffer {buffer} (column {column:?}) at {offset} of length {length} does not fit into its body of {body} bytes"
             ),
             BufferLength { column, part, needed, found } => {
                 write!(f, "the {part} of column {column:?} need {needed} bytes, the buffer has {found}")
@@ -571,6 +586,9 @@ impl fmt::Display for ErrorKind {
                     (Some(_), None) => f.write_str("is missing"),
                     (None, _) => f.write_str("is not in the schema"),
                 }
+            }
+            RowCount { batch, column, expected, found } => {
+                write!(f, "column {column} of batch {batch} has {found} rows, the batch has {expected}")
             }
             ColumnMissing { column } => write!(f, "there is no column {column}"),
             DictionaryOfDictionary { column } => write!(

@@ -8,11 +8,14 @@
     clippy::cast_sign_loss
 )]
 
+use std::collections::HashSet;
+
 use arrow_schema::{DataType, Metadata, SchemaRef, UnionMode};
 
 use crate::error::{Error, ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
+use crate::transport::{check_dictionary, read_footer};
 use crate::wire::batch::BatchMeta;
 use crate::wire::envelope::{self, Next};
 use crate::wire::file::Footer;
@@ -154,25 +157,22 @@ impl Builder {
     }
 
     fn file(&mut self, file: &[u8]) -> Result<()> {
-        let footer: Footer = crate::transport::read_footer(file, &self.limits)?;
-        let mut blocks = footer.dictionaries;
-        blocks.extend(footer.batches);
-        blocks.sort_by_key(|block| block.offset);
+        let footer: Footer = read_footer(file, &self.limits)?;
+        let blocks = footer.blocks()?;
         self.wire = Some(footer.schema);
-        // Messages do not overlap: a block that is there twice would be read twice.
-        let mut end = 0;
-        for block in blocks {
-            if block.offset < end {
-                let (part, position, available) = (Part::Block, block.offset, 0);
-                return Err(ErrorKind::Truncated { part, position, needed: 8, available }.into());
-            }
-            end = block.offset.saturating_add(block.metadata_length);
+        let mut seen = HashSet::new();
+        for (index, (block, _)) in blocks.into_iter().enumerate() {
             let position = usize::try_from(block.offset).unwrap_or(usize::MAX);
             let Next::Message(envelope) = envelope::next(file, position, &self.limits)? else {
                 let (position, available) = (block.offset, file.len() as u64);
                 return Err(ErrorKind::Truncated { part: Part::Block, position, needed: 8, available }.into());
             };
             self.message(file, envelope)?.check(file)?;
+            let dictionary = match self.layout.messages.last().map(|message| message.kind) {
+                Some(MessageKind::Dictionary { id, is_delta }) => Some((id, is_delta)),
+                _ => None,
+            };
+            check_dictionary(&mut seen, dictionary, index.saturating_add(1))?;
         }
         self.layout.is_finished = true;
         Ok(())

@@ -3,7 +3,7 @@
 /// What untrusted input may ask for before it is refused.
 ///
 /// A limit bounds what the *numbers in the input* can make this crate do; it is no
-/// promise that so much memory exists. Memory is reserved only when bytes arrive for it.
+/// promise that so much memory exists. Memory is committed only as bytes arrive for it.
 /// Exceeding one is [`ErrorKind::Limit`](crate::ErrorKind::Limit), which names the field.
 ///
 /// ```
@@ -20,8 +20,9 @@ pub struct Limits {
     /// Bytes of one message's body. Default 1 TiB: a body is only ever as large as what
     /// arrives, so the default bounds nothing but arithmetic.
     pub max_body_bytes: u64,
-    /// Bytes that one message's compressed buffers may become, and that all dictionaries of
-    /// one call may become by joining deltas, each time that they grow. Default 64 GiB.
+    /// Bytes that compressed buffers, and dictionaries by joining deltas, may become in one
+    /// call: what a few bytes of input can turn into. Default 8 GiB; raise it for larger
+    /// compressed dataframes.
     pub max_decompressed_bytes: u64,
     /// Rows of a column whose rows take no bytes (null, zero-width, run-end encoded, no
     /// columns at all): nothing else bounds their number. Default 2³¹ − 1.
@@ -31,12 +32,23 @@ pub struct Limits {
     pub max_depth: usize,
 }
 
+impl Limits {
+    /// For what this process has encoded.
+    pub(crate) const NONE: Limits = Limits {
+        max_metadata_bytes: u64::MAX,
+        max_body_bytes: u64::MAX,
+        max_decompressed_bytes: u64::MAX,
+        max_rows_without_bytes: u64::MAX,
+        max_depth: usize::MAX,
+    };
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Limits {
             max_metadata_bytes: 256 << 20,
             max_body_bytes: 1 << 40,
-            max_decompressed_bytes: 64 << 30,
+            max_decompressed_bytes: 8 << 30,
             max_rows_without_bytes: i32::MAX as u64,
             max_depth: 128,
         }

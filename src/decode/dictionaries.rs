@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use arrow_array::ArrayRef;
 
-use crate::copies::{CopyBudget, CopyReason};
+use crate::copies::CopyBudget;
 use crate::error::{ErrorKind, Result};
 use crate::join::Join;
 use crate::limits::Limits;
@@ -73,12 +73,6 @@ impl Dictionaries {
             let name = wire.column_name(column);
             let max_rows_without_bytes = limits.max_rows_without_bytes;
             let values = Join { copies, column, name, max_rows_without_bytes }.arrays(&parts)?;
-            // A batch between every two deltas keeps every state of the dictionary.
-            let requested = copies.report().of_reason(CopyReason::Dictionary);
-            let allowed = limits.max_decompressed_bytes;
-            if requested > allowed {
-                return Err(ErrorKind::Limit { limit: "max_decompressed_bytes", requested, allowed }.into());
-            }
             self.values.insert(id, values);
         }
         Ok(())

@@ -201,6 +201,7 @@ impl Decoder {
     /// error the decoder starts anew.
     pub fn decode(&mut self, frames: Frames) -> Result<DataFrame> {
         self.copies.reset();
+        self.copies.max_expanded = Some(self.limits.max_decompressed_bytes);
         self.finished = false;
         let (header, buffers) = frames.into_parts();
         let stream = self.stream.take();
@@ -304,7 +305,7 @@ impl Stream {
         self.dictionaries.join_deltas(&self.wire, work.limits, work.copies)?;
         let mut reader = Reader::new(meta, &self.wire, &self.dictionaries, work);
         let fields = self.wire.schema.fields();
-        if fields.is_empty() {
+        if self.schema.fields().is_empty() {
             reader.check_free_rows(meta.rows)?;
         }
         let mut columns = Vec::with_capacity(self.schema.fields().len());
@@ -320,7 +321,7 @@ impl Stream {
             }
             columns.push(Column::Native(reader.column(field.data_type())?));
         }
-        let mut payload = reader.payload(!opaque_columns.is_empty())?;
+        let mut payload = reader.payload(&self.wanted)?;
         reader.finish()?;
         for (index, place, field) in opaque_columns {
             let (Some(slot), Some(buffers)) = (columns.get_mut(place), payload.remove(&index)) else {

@@ -8,7 +8,7 @@ use arrow_buffer::{ArrowNativeType, Buffer, ScalarBuffer};
 use super::Work;
 use super::dictionaries::Dictionaries;
 use super::trusted::Trust;
-use crate::compression;
+use crate::compression::{self, Undone};
 use crate::copies::{CopyBudget, CopyReason};
 use crate::error::{Error, ErrorKind, Part, Result};
 use crate::limits::Limits;
@@ -86,7 +86,6 @@ pub(super) struct Reader<'r, 'd> {
     /// Bytes of the buffers so far. Buffers do not overlap, so that they are no more than the
     /// body has, and no byte of it is looked at twice.
     bytes: u64,
-    decompressed: u64,
 }
 
 /// The length and null count of an array.
@@ -118,7 +117,6 @@ impl<'r, 'd> Reader<'r, 'd> {
             buffer: 0,
             variadic: 0,
             bytes: 0,
-            decompressed: 0,
         }
     }
 
@@ -238,8 +236,8 @@ impl<'r, 'd> Reader<'r, 'd> {
         })
     }
 
-    /// The payload of the opaque columns, by column, if it is wanted and as it was written.
-    pub(super) fn payload(&mut self, wanted: bool) -> Result<BTreeMap<usize, Vec<Buffer>>> {
+    /// The payload of the wanted opaque columns, by column, if it is as it was written.
+    pub(super) fn payload(&mut self, wanted: &[bool]) -> Result<BTreeMap<usize, Vec<Buffer>>> {
         let Some(note) = &self.meta.note else { return Ok(BTreeMap::new()) };
         if !note.fits(self.meta.body_length, &self.meta.declared()?) {
             return Ok(BTreeMap::new());
@@ -247,11 +245,12 @@ impl<'r, 'd> Reader<'r, 'd> {
         let mut payload = BTreeMap::new();
         for (column, spans) in note.columns() {
             self.column = column;
+            let is_wanted = wanted.get(column) == Some(&true);
             let mut buffers = Vec::new();
             for span in spans {
                 let frame =
                     if span.length == 0 { Buffer::default() } else { self.incoming.next(span.length)? };
-                if self.meta.codec.is_some() && wanted && span.length > 0 {
+                if self.meta.codec.is_some() && is_wanted && span.length > 0 {
                     buffers.push(self.decompress(frame)?);
                 } else {
                     buffers.push(frame);
@@ -343,15 +342,13 @@ impl<'r, 'd> Reader<'r, 'd> {
         if !codec.is_enabled() {
             return Err(ErrorKind::CodecDisabled { feature: codec.name() }.into());
         }
-        let (requested, allowed) =
-            (self.decompressed.saturating_add(length as u64), self.limits.max_decompressed_bytes);
-        if requested > allowed {
-            return Err(ErrorKind::Limit { limit: "max_decompressed_bytes", requested, allowed }.into());
-        }
         let error = wrong(declared);
         self.claim(CopyReason::Decompressed, length)?;
-        self.decompressed = requested;
-        Ok(Buffer::from_vec(compression::decompress(codec, data, length).ok_or(error)?))
+        match compression::decompress(codec, data, length) {
+            Ok(data) => Ok(Buffer::from_vec(data)),
+            Err(Undone::Memory) => Err(ErrorKind::Memory { bytes: length as u64 }.into()),
+            Err(Undone::Data) => Err(error.into()),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The only unsafe code of the codec: arrays put together without Arrow's own check,
+//! All unsafe code of the codec that does something: arrays put together without Arrow's own check,
 //! because ours was made on the same buffers just before, or because the caller promised
 //! that none is needed.
 //!

@@ -109,6 +109,8 @@ pub struct Encoder {
 struct Stream {
     schema: WireSchema,
     dictionaries: Dictionaries,
+    /// How many batches came before, for errors.
+    batches: usize,
 }
 
 impl Encoder {
@@ -226,7 +228,8 @@ impl Encoder {
     }
 
     fn encode_batch_of(&mut self, stream: &mut Stream, batch: &RecordBatch) -> Result<Frames> {
-        check_same_schema(0, &stream.schema.schema, batch.schema_ref())?;
+        check_same_schema(stream.batches, &stream.schema.schema, batch.schema_ref())?;
+        stream.batches += 1;
         stream.dictionaries.begin();
         let mut out = self.output();
         let columns = batch.columns().iter().map(ColumnRef::Native);
@@ -257,7 +260,7 @@ impl Encoder {
         }
         write::schema(&mut self.builder, &mut out.header, &schema, metadata)?;
         let dictionaries = Dictionaries::new(&schema, self.deltas);
-        Ok(Stream { schema, dictionaries })
+        Ok(Stream { schema, dictionaries, batches: 0 })
     }
 
     /// Walks one batch, sends the dictionaries it met, then the batch.
@@ -270,7 +273,7 @@ impl Encoder {
         metadata: &Metadata,
         trim: bool,
     ) -> Result<()> {
-        let Stream { schema, dictionaries } = stream;
+        let Stream { schema, dictionaries, .. } = stream;
         let mut body = self.spare.pop().unwrap_or_default();
         body.clear();
         let mut opaque_columns = Vec::new();
@@ -287,6 +290,14 @@ impl Encoder {
         for (index, column) in columns.enumerate() {
             walk.column = index;
             match column {
+                // Its reader would look for a payload.
+                ColumnRef::Native(_)
+                    if schema.schema.fields().get(index).is_some_and(|f| opaque::is_marked(f)) =>
+                {
+                    return Err(
+                        ErrorKind::PayloadLost { column: schema.column_name(index).to_owned() }.into()
+                    );
+                }
                 ColumnRef::Native(array) => walk.array(array)?,
                 ColumnRef::Opaque(opaque) => {
                     walk.null(opaque.num_rows());

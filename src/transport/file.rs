@@ -20,8 +20,8 @@ const START: usize = 8;
 
 /// Frames as an Arrow IPC file: what has to be written around them, and their slices.
 ///
-/// The file holds a valid stream from byte 8 on, and every buffer lies at a multiple of 64,
-/// so that a map of the file needs no copy.
+/// The file holds a valid stream from byte 8 on. Of frames that this crate laid out, every
+/// buffer lies at a multiple of 64, so that a map of the file needs no copy.
 #[derive(Debug)]
 pub struct FileForm<'a> {
     frames: &'a Frames,
@@ -85,10 +85,7 @@ impl Frames {
             let block = Block { offset: position, metadata_length, body_length: planned.body_length };
             match message.header {
                 Header::Dictionary { id, is_delta, .. } => {
-                    if !seen.insert(id) && !is_delta {
-                        let message = index.saturating_add(1);
-                        return Err(ErrorKind::DictionaryChanged { id, message }.into());
-                    }
+                    check_dictionary(&mut seen, Some((id, is_delta)), index.saturating_add(1))?;
                     footer.dictionaries.push(block);
                 }
                 Header::Batch(_) => footer.batches.push(block),
@@ -118,8 +115,9 @@ impl Frames {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotAFile`], [`ErrorKind::Truncated`] if the blocks of the footer have more
-    /// bytes than the file; whatever is wrong with its messages.
+    /// [`ErrorKind::NotAFile`]; [`ErrorKind::Truncated`] if a block of the footer lies outside
+    /// the file, [`ErrorKind::BadNumber`] if two overlap; [`ErrorKind::DictionaryChanged`] if a
+    /// dictionary is replaced; whatever is wrong with its messages.
     pub fn from_file(file: impl Into<Buffer>) -> Result<Frames> {
         Self::from_file_with_limits(file, &Limits::default())
     }
@@ -135,17 +133,13 @@ impl Frames {
         let mut header = Vec::new();
         write::schema(&mut Default::default(), &mut header, &footer.schema, &footer.metadata)?;
         let mut frames = Vec::new();
-        // Messages do not overlap, so that no byte of the file is looked at twice.
-        let mut left = file.len() as u64;
-        let blocks = footer.dictionaries.iter().map(|block| (block, true));
-        for (block, is_dictionary) in blocks.chain(footer.batches.iter().map(|block| (block, false))) {
-            let needed = read_block(&file, block, is_dictionary, limits, &mut header, &mut frames)?;
-            left = left.checked_sub(needed).ok_or(ErrorKind::Truncated {
-                part: Part::Block,
-                position: block.offset,
-                needed,
-                available: left,
-            })?;
+        // Dictionaries first: a file's batches may come before them.
+        let mut blocks = footer.blocks()?;
+        blocks.sort_by_key(|(_, is_dictionary)| !is_dictionary);
+        let mut seen = HashSet::new();
+        for (index, (block, is_dictionary)) in blocks.iter().enumerate() {
+            let message = read_block(&file, block, *is_dictionary, limits, &mut header, &mut frames)?;
+            check_dictionary(&mut seen, message, index.saturating_add(1))?;
         }
         write::end(&mut header);
         Ok(Frames::new(header, frames))
@@ -204,7 +198,22 @@ pub(crate) fn read_footer(file: &[u8], limits: &Limits) -> Result<Footer> {
     Footer::read(file.get(start..at).unwrap_or_default(), start as u64, limits)
 }
 
-/// Reads the message of a block; returns the bytes that it and its body have in the file.
+/// Refuses a dictionary (its id, and whether it is a delta) that replaces one of the file:
+/// nothing says which batches would still mean the old one.
+pub(crate) fn check_dictionary(
+    seen: &mut HashSet<i64>,
+    dictionary: Option<(i64, bool)>,
+    message: usize,
+) -> Result<()> {
+    match dictionary {
+        Some((id, is_delta)) if !seen.insert(id) && !is_delta => {
+            Err(ErrorKind::DictionaryChanged { id, message }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads the message of a block; returns the id of a dictionary, and whether it is a delta.
 fn read_block(
     file: &Buffer,
     block: &Block,
@@ -212,7 +221,7 @@ fn read_block(
     limits: &Limits,
     header: &mut Vec<u8>,
     frames: &mut Vec<Buffer>,
-) -> Result<u64> {
+) -> Result<Option<(i64, bool)>> {
     let outside = || ErrorKind::Truncated {
         part: Part::Block,
         position: block.offset,
@@ -235,6 +244,10 @@ fn read_block(
     };
     let flatbuffer = messages.get(envelope.metadata).unwrap_or_default();
     let message = Message::parse(flatbuffer, block.offset, limits)?;
+    if message.body_length != block.body_length {
+        let number = i64::try_from(block.body_length).unwrap_or(i64::MAX);
+        return Err(ErrorKind::BadNumber { part: Part::Block, position: block.offset, number }.into());
+    }
     match (&message.header, is_dictionary) {
         (Header::Dictionary { .. }, true) | (Header::Batch(_), false) => {}
         (Header::Schema(_), _) => return Err(ErrorKind::SchemaRepeated { position: block.offset }.into()),
@@ -245,6 +258,9 @@ fn read_block(
     }
     // The flatbuffer is written with a prefix of our own, so that the header is uniform.
     write::encapsulate(flatbuffer, 0, header)?;
-    let end = slice_body(&message, file, body, frames)?;
-    Ok(end.saturating_sub(start) as u64)
+    slice_body(&message, file, body, frames)?;
+    match message.header {
+        Header::Dictionary { id, is_delta, .. } => Ok(Some((id, is_delta))),
+        _ => Ok(None),
+    }
 }

@@ -46,6 +46,8 @@ pub fn write_segments<'a>(writer: &mut impl Write, segments: impl Iterator<Item 
             return Ok(total);
         }
         let mut left = slices.as_mut_slice();
+        // Takes empty slices off the front: writing nothing but those looks like an end.
+        IoSlice::advance_slices(&mut left, 0);
         while !left.is_empty() {
             match writer.write_vectored(left) {
                 Ok(0) => return Err(ErrorKind::Io(IoErrorKind::WriteZero.into()).into()),
@@ -89,13 +91,14 @@ pub struct StreamSource<R> {
     limits: Limits,
     position: u64,
     finished: bool,
+    failed: bool,
 }
 
 impl<R: Read> StreamSource<R> {
     /// A source over any reader; each body is read straight into memory of its own, so no
     /// buffering is needed around it.
     pub fn new(reader: R) -> Self {
-        StreamSource { reader, limits: Limits::default(), position: 0, finished: false }
+        StreamSource { reader, limits: Limits::default(), position: 0, finished: false, failed: false }
     }
 
     /// What the stream may claim.
@@ -111,11 +114,47 @@ impl<R: Read> StreamSource<R> {
     ///
     /// [`ErrorKind::Truncated`] if the reader ends inside a message, with the position in
     /// the stream; [`ErrorKind::Io`]; whatever is wrong with the message.
+    /// After an error the place in the stream is lost: every further call is an error too.
     #[allow(clippy::should_implement_trait)] // An iterator would hide the errors' positions.
     pub fn next(&mut self) -> Result<Option<Frames>> {
         if self.finished {
             return Ok(None);
         }
+        if self.failed {
+            return Err(ErrorKind::Io(IoErrorKind::NotConnected.into()).into());
+        }
+        let message = self.next_message();
+        self.failed = message.is_err();
+        message
+    }
+
+    /// The frames of all messages that are left, with the end marker if there is one.
+    ///
+    /// # Errors
+    ///
+    /// As [`next`](Self::next).
+    pub fn read_all(&mut self) -> Result<Frames> {
+        let mut header = Vec::new();
+        let mut buffers = Vec::new();
+        while let Some(frames) = self.next()? {
+            let (message, frames) = frames.into_parts();
+            header.extend_from_slice(&message);
+            buffers.extend(frames);
+        }
+        Ok(Frames::new(header, buffers))
+    }
+
+    /// Whether the end marker has come.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// Bytes read so far.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    fn next_message(&mut self) -> Result<Option<Frames>> {
         let start = self.position;
         let mut header = Vec::new();
         let prefix = self.read_into(&mut header, 4)?;
@@ -130,7 +169,7 @@ impl<R: Read> StreamSource<R> {
         }
         let length = match header.get(needed.saturating_sub(4)..needed).and_then(|b| b.first_chunk::<4>()) {
             Some(length) => i32::from_le_bytes(*length),
-            None => return Err(truncated(Part::Prefix, start, needed as u64, header.len())),
+            None => return Err(truncated(Part::Prefix, start, 8, header.len())),
         };
         if length == 0 {
             self.finished = true;
@@ -158,32 +197,6 @@ impl<R: Read> StreamSource<R> {
         let mut frames = Vec::new();
         slice_body(&message, &Buffer::from_vec(body), 0, &mut frames)?;
         Ok(Some(Frames::new(header, frames)))
-    }
-
-    /// The frames of all messages that are left, with the end marker if there is one.
-    ///
-    /// # Errors
-    ///
-    /// As [`next`](Self::next).
-    pub fn read_all(&mut self) -> Result<Frames> {
-        let mut header = Vec::new();
-        let mut buffers = Vec::new();
-        while let Some(frames) = self.next()? {
-            let (message, frames) = frames.into_parts();
-            header.extend_from_slice(&message);
-            buffers.extend(frames);
-        }
-        Ok(Frames::new(header, buffers))
-    }
-
-    /// Whether the end marker has come.
-    pub fn is_finished(&self) -> bool {
-        self.finished
-    }
-
-    /// Bytes read so far.
-    pub fn position(&self) -> u64 {
-        self.position
     }
 
     /// Appends up to `count` bytes; fewer only at the reader's end. Memory is taken as bytes

@@ -15,6 +15,6 @@ mod io;
 mod stream;
 
 pub use file::FileForm;
-pub(crate) use file::read_footer;
+pub(crate) use file::{check_dictionary, read_footer};
 pub use io::{StreamSource, write_segments};
 pub use stream::Segments;

@@ -9,8 +9,8 @@ use crate::wire::batch::{BatchMeta, Span};
 use crate::wire::envelope::{self, Next};
 use crate::wire::message::Message;
 
-/// Zeros between frames. A body may end in up to a message's alignment of them, a body
-/// of another writer in more.
+/// Zeros between frames: up to 63 in what this crate laid out, up to a page in what is
+/// accepted of others.
 static ZEROS: [u8; 4096] = [0; 4096];
 
 impl Frames {
@@ -38,7 +38,8 @@ impl Frames {
     /// What is wrong with the header; [`ErrorKind::FrameCount`] and
     /// [`ErrorKind::FrameLength`] if the frames are not those that it names;
     /// [`ErrorKind::BufferOutside`] if another writer laid out the body in a way that
-    /// frames in order cannot fill (shared or descending buffers): decode and encode it.
+    /// frames in order cannot fill (descending buffers), [`ErrorKind::BadNumber`] if it left
+    /// gaps of more than a page: decode and encode it.
     pub fn segments(&self) -> Result<Segments<'_>> {
         Ok(Segments { pieces: plan(self)?.into_iter(), zeros: 0 })
     }
@@ -253,11 +254,11 @@ impl<'a> Bodies<'a> {
                 }
                 .into());
             };
-            pieces.push(Piece::Zeros(gap));
+            pieces.push(zeros(gap, message)?);
             pieces.push(Piece::Bytes(bytes));
             position = span.offset.saturating_add(span.length);
         }
-        pieces.push(Piece::Zeros(message.body_length.saturating_sub(position)));
+        pieces.push(zeros(message.body_length.saturating_sub(position), message)?);
         Ok(())
     }
 
@@ -269,6 +270,17 @@ impl<'a> Bodies<'a> {
     fn wrong_count(&self) -> crate::Error {
         ErrorKind::FrameCount { expected: self.expected, found: self.found }.into()
     }
+}
+
+/// Zeros between two frames, if they are padding. A header that was received may name a
+/// body of any length around frames of none, which nobody should have to send.
+fn zeros(count: u64, message: &Planned) -> Result<Piece<'static>> {
+    if count > ZEROS.len() as u64 {
+        let position = message.envelope.start as u64;
+        let number = i64::try_from(count).unwrap_or(i64::MAX);
+        return Err(ErrorKind::BadNumber { part: Part::Body, position, number }.into());
+    }
+    Ok(Piece::Zeros(count))
 }
 
 /// On a 32-bit machine a length of more than 4 GiB is of nothing that lies in memory.

@@ -89,7 +89,10 @@ impl<'a> BatchMeta<'a> {
             codec,
             body_length: message.body_length,
             is_v4: message.is_v4,
-            note: message.our_entry().and_then(opaque::parse_note),
+            note: match message.header {
+                Header::Batch(_) => message.our_entry().and_then(opaque::parse_note),
+                _ => None,
+            },
         }))
     }
 

@@ -65,6 +65,25 @@ impl Footer {
         })
     }
 
+    /// All blocks by their place, and whether each is a dictionary's.
+    ///
+    /// Messages do not overlap: a block that is named twice would be read twice.
+    pub(crate) fn blocks(&self) -> Result<Vec<(Block, bool)>> {
+        let dictionaries = self.dictionaries.iter().map(|block| (*block, true));
+        let mut blocks: Vec<_> =
+            dictionaries.chain(self.batches.iter().map(|block| (*block, false))).collect();
+        blocks.sort_by_key(|(block, _)| block.offset);
+        let mut end = 0;
+        for (block, _) in &blocks {
+            if block.offset < end {
+                let number = i64::try_from(block.offset).unwrap_or(i64::MAX);
+                return Err(ErrorKind::BadNumber { part: Part::Block, position: block.offset, number }.into());
+            }
+            end = block.offset.saturating_add(block.metadata_length).saturating_add(block.body_length);
+        }
+        Ok(blocks)
+    }
+
     /// The footer's flatbuffer.
     pub(crate) fn write(&self) -> Result<Vec<u8>> {
         let mut fbb = FlatBufferBuilder::new();

@@ -99,7 +99,7 @@ pub fn touch(df: &DataFrame) {
         touch_array(array);
     }
     // The rest takes several times as long, and depends little on which bit was flipped.
-    if COUNT.replace(COUNT.get() + 1) % 8 != 0 {
+    if !COUNT.replace(COUNT.get() + 1).is_multiple_of(8) {
         return;
     }
     let frames = to_buffers(df, Target::Arrow).expect("what was decoded can be encoded");
