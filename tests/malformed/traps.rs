@@ -1484,7 +1484,7 @@ fn file_blocks_that_overlap() {
         if times == 1 {
             assert_eq!(result.unwrap().num_rows(), 1 << 16);
         } else {
-            assert_kind!(result.unwrap_err().into_kind(), ErrorKind::Truncated { part: Part::Block, .. });
+            assert_kind!(result.unwrap_err().into_kind(), ErrorKind::BadNumber { part: Part::Block, .. });
         }
     }
 }

@@ -1,0 +1,142 @@
+//! Streams and files as bytes: what is refused, and what an error leaves behind.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, DictionaryArray, Int8Array, NullArray, RecordBatch, StringArray};
+use arrow::datatypes::Int8Type;
+use arrow_frames::{
+    Batch, Column, DataFrame, Decoder, Encoder, ErrorKind, Frames, Layout, Part, StreamSource, Target,
+    from_buffers, to_buffers, write_segments,
+};
+
+fn frames(column: ArrayRef) -> Frames {
+    let batch = RecordBatch::try_from_iter([("c", column)]).unwrap();
+    to_buffers(&DataFrame::from(batch), Target::Arrow).unwrap()
+}
+
+fn stream(frames: &Frames) -> Vec<u8> {
+    frames.segments().unwrap().collect::<Vec<_>>().concat()
+}
+
+/// Replaces the one place where some bytes stand.
+fn patch(bytes: &mut [u8], from: &[u8], to: &[u8]) {
+    let places: Vec<_> = bytes.windows(from.len()).enumerate().filter(|(_, b)| *b == from).collect();
+    let [(place, _)] = places.as_slice() else { panic!("{} places", places.len()) };
+    let place = *place;
+    bytes[place..place + to.len()].copy_from_slice(to);
+}
+
+#[test]
+fn a_file_whose_dictionary_is_replaced_is_refused() {
+    // A dictionary that grows is a delta in the file; taken for a whole one, it would mean
+    // other values for the batch before it.
+    let column = |values: [&str; 2]| -> ArrayRef {
+        Arc::new(values.into_iter().collect::<DictionaryArray<Int8Type>>())
+    };
+    let grown: ArrayRef = {
+        let values = StringArray::from(vec!["a", "b"]);
+        Arc::new(DictionaryArray::<Int8Type>::new(Int8Array::from(vec![1, 1]), Arc::new(values)))
+    };
+    let batches = [column(["a", "a"]), grown].map(|c| RecordBatch::try_from_iter([("c", c)]).unwrap());
+    let df = DataFrame::try_from_batches(batches[0].schema(), batches.to_vec()).unwrap();
+    let mut encoder = Encoder::new(Target::Arrow).with_dictionary_deltas(true);
+    let frames = encoder.encode(&df).unwrap();
+    let file = frames.file_form().unwrap().segments().unwrap().collect::<Vec<_>>().concat();
+    assert_eq!(from_buffers(Frames::from_file(file.clone()).unwrap()).unwrap().num_rows(), 4);
+
+    // Every byte that makes the delta a replacement, or anything else: never other values.
+    let mut refused = 0;
+    for place in 0..file.len() {
+        if file[place] == 1 {
+            let mut file = file.clone();
+            file[place] = 0;
+            let is_refused = |kind: &ErrorKind| matches!(kind, ErrorKind::DictionaryChanged { id: 0, .. });
+            let read = Frames::from_file(file.clone());
+            refused += usize::from(read.is_err_and(|error| is_refused(error.kind())));
+            let layout = Layout::of_file(&file);
+            refused += usize::from(layout.error.is_some_and(|error| is_refused(error.kind())));
+        }
+    }
+    assert_eq!(refused, 2, "once when it is read, once when it is laid out");
+}
+
+#[test]
+fn a_body_of_nothing_is_not_written() {
+    let (header, buffers) = frames(Arc::new(Int8Array::from(vec![7]))).into_parts();
+    let mut header = header.to_vec();
+    patch(&mut header[64..], &64i64.to_le_bytes(), &(1i64 << 40).to_le_bytes());
+    let frames = Frames::new(header, buffers);
+    let error = frames.segments().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::BadNumber { part: Part::Body, .. }), "{error}");
+    // To decode it costs nothing.
+    assert_eq!(from_buffers(frames).unwrap().num_rows(), 1);
+}
+
+#[test]
+fn rows_without_bytes_are_limited_whatever_is_projected() {
+    let mut decoder = Decoder::new().with_projection([]);
+    let many = frames(Arc::new(NullArray::new(1 << 33)));
+    let error = decoder.decode(many).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { limit: "max_rows_without_bytes", .. }), "{error}");
+}
+
+#[test]
+fn what_the_caller_made_can_be_detached_without_limits() {
+    let rows = 1usize << 33;
+    let batch = RecordBatch::try_from_iter([("c", Arc::new(NullArray::new(rows)) as ArrayRef)]).unwrap();
+    assert_eq!(DataFrame::from(batch).detach().unwrap().num_rows(), rows);
+}
+
+#[test]
+fn empty_segments_are_written() {
+    let mut out = Vec::new();
+    assert_eq!(write_segments(&mut out, [&b""[..], b""].into_iter()).unwrap(), 0);
+    assert_eq!(write_segments(&mut out, [&b""[..], b"ab", b""].into_iter()).unwrap(), 2);
+    assert_eq!(out, b"ab");
+}
+
+/// A reader that fails once, in the middle.
+struct Fails<'a>(&'a [u8], usize);
+
+impl Read for Fails<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.1 == 0 {
+            self.1 = usize::MAX;
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let count = out.len().min(self.1).min(self.0.len());
+        out[..count].copy_from_slice(&self.0[..count]);
+        self.0 = &self.0[count..];
+        self.1 -= count;
+        Ok(count)
+    }
+}
+
+#[test]
+fn a_source_that_failed_goes_on_failing() {
+    let bytes = stream(&frames(Arc::new(Int8Array::from(vec![1, 2, 3]))));
+    for place in 0..bytes.len() {
+        let mut source = StreamSource::new(Fails(&bytes, place));
+        let failed = (0..4).map(|_| source.next()).skip_while(Result::is_ok).collect::<Vec<_>>();
+        assert!(!failed.is_empty() && failed.iter().all(Result::is_err), "at {place}");
+    }
+}
+
+#[test]
+fn a_prefix_that_is_cut_says_what_it_needs() {
+    for length in 1..8 {
+        let bytes = &stream(&frames(Arc::new(Int8Array::from(vec![1]))))[..length];
+        let by_slice = Frames::from_stream(bytes.to_vec()).unwrap_err();
+        let by_reader = StreamSource::new(bytes).read_all().unwrap_err();
+        assert_eq!(by_slice.to_string(), by_reader.to_string());
+        assert!(matches!(by_slice.kind(), ErrorKind::Truncated { part: Part::Prefix, needed: 8, .. }));
+    }
+}
+
+#[test]
+fn a_column_of_another_length_is_named() {
+    let column = Column::from(Arc::new(Int8Array::from(vec![1, 2])) as ArrayRef);
+    let error = Batch::try_new(vec![column], 3).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::RowCount { column: 0, expected: 3, found: 2, .. }), "{error}");
+}
