@@ -104,8 +104,18 @@ sender_copies! {
     };
 }
 
+/// What sorting the rows of a list-view notes of each: where it starts and ends, and of the
+/// merged ones also their place, in vectors that grow.
+const NOTE: usize = 64;
+
+/// The rows of an array and of all arrays inside it.
+fn rows_of(data: &ArrayData) -> usize {
+    data.len() + data.child_data().iter().map(rows_of).sum::<usize>()
+}
+
 /// No type is copied without a report: slices on the sender's side, odd addresses on the
-/// receiver's. What is gathered may take twice as much while it grows.
+/// receiver's. What is gathered may take twice as much while it grows, and where list-views
+/// point to their rows out of order, a note of each row beside it: no copy, and soon dropped.
 #[test]
 fn every_copy_of_every_type_is_reported() {
     const ROWS: usize = 20_000;
@@ -121,12 +131,14 @@ fn every_copy_of_every_type_is_reported() {
             // An array of views has a buffer per some kilobytes; each is an entry in the metadata.
             let metadata = METADATA + 256 * buffers_of(&array.to_data());
             let gathered = encoder.copies().of_reason(CopyReason::Compacted) as usize;
+            let has_notes = gathered > 0 && case.name.contains("list_view");
+            let notes = if has_notes { NOTE * rows_of(&array.slice(from, rows).to_data()) } else { 0 };
             let mut check = |side: &str, bytes, reported, expected: std::ops::RangeInclusive<usize>| {
                 if !expected.contains(&bytes) {
                     unreported.push(format!("{name}: {side}: {bytes} bytes allocated, {reported} reported"));
                 }
             };
-            check("sender", bytes, reported, reported..=reported + gathered + metadata);
+            check("sender", bytes, reported, reported..=reported + gathered + notes + metadata);
 
             let (header, buffers) = frames.into_parts();
             let odd = buffers.iter().map(|frame| [&[0], frame.as_slice()].concat());

@@ -5,6 +5,7 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use arrow::array::cast::AsArray;
 use arrow::array::{
@@ -188,6 +189,172 @@ fn gaps_anywhere_at_any_depth() {
     }
     println!("the worst sent {:.2} of what it references: {}", worst.0, worst.1);
     assert!(worst.0 > 1.5, "gaps so small prove nothing");
+}
+
+/// Views that overlap reference far more than there is; what they reference is not counted
+/// row by row. At one level that would be 400 million string views, at two levels 27 billion.
+#[test]
+fn overlapping_list_views_are_not_counted_row_by_row() {
+    let start = Instant::now();
+    let one = showing_all(long_texts(20_000), 20_000);
+    check_lying(&one);
+    check_lying(&one.slice(5_000, 10_000));
+    check_lying(&showing_all(showing_all(long_texts(3_000), 3_000), 3_000));
+    let lists = ListArray::new(
+        item(DataType::Utf8View),
+        OffsetBuffer::from_lengths([1; 3_000]),
+        long_texts(3_000),
+        None,
+    );
+    check_lying(&showing_all(showing_all(Arc::new(lists), 3_000), 3_000));
+    let runs = Int32Array::from_iter_values(1..=3_000);
+    let runs = RunArray::<Int32Type>::try_new(&runs, &long_texts(3_000)).unwrap();
+    check_lying(&showing_all(showing_all(Arc::new(runs), 3_000), 3_000));
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+}
+
+/// The same below a dense union all of whose rows are one row, and in its own lists.
+#[test]
+fn overlapping_unions_are_not_counted_row_by_row() {
+    let start = Instant::now();
+    let union = |child: ArrayRef, rows: usize| -> ArrayRef {
+        let fields = UnionFields::from_iter([(0, item(child.data_type().clone()))]);
+        let offsets = vec![0; rows].into();
+        Arc::new(UnionArray::try_new(fields, vec![0; rows].into(), Some(offsets), vec![child]).unwrap())
+    };
+    check_lying(&union(showing_all(long_texts(20_000), 20_000), 20_000));
+    check_lying(&showing_all(union(showing_all(long_texts(3_000), 3_000), 3_000), 3_000));
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+}
+
+/// The same in the values of a dictionary that may be trimmed.
+#[test]
+fn overlapping_dictionary_values_are_not_counted_row_by_row() {
+    let start = Instant::now();
+    for values in
+        [showing_all(long_texts(20_000), 20_000), showing_all(showing_all(long_texts(3_000), 3_000), 3_000)]
+    {
+        let keys = (0..values.len() as i32).filter(|key| *key != 7).collect::<Vec<_>>();
+        let array: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(keys.into(), values.clone()));
+        let decoded = lying(&array);
+        assert_eq!(decoded.as_any_dictionary().keys().len(), array.len());
+        assert_eq!(&innermost(decoded.as_any_dictionary().values()), &innermost(&values));
+    }
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+}
+
+/// A gap in a child with keys is closed, by gathering each row once: here 2,500 million rows
+/// are shown, more than an offset can count.
+#[test]
+fn closing_a_gap_does_not_repeat_rows() {
+    const ROWS: usize = 50_000;
+    let start = Instant::now();
+    let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", &"b".repeat(1 << 20), "c"]));
+    // The gap is the only row with the large text.
+    let mut keys: Vec<i8> = (0..ROWS).map(|row| 2 * (row % 2) as i8).collect();
+    keys.extend([1, 0]);
+    let child: ArrayRef = Arc::new(DictionaryArray::<Int8Type>::new(keys.into(), texts));
+    let mut views = vec![(0, ROWS as i32); ROWS];
+    views.extend([(ROWS as i32 + 1, 1), (ROWS as i32 + 2, 0)]);
+    let array = list_views(&views, child.clone());
+    let decoded = lying(&array);
+    let (shown, decoded) = (array.as_list_view::<i32>(), decoded.as_list_view::<i32>());
+    assert_eq!(decoded.sizes(), shown.sizes());
+    assert_eq!(decoded.values().len(), ROWS + 1);
+    assert_eq!(decoded.values().as_any_dictionary().values().len(), 2);
+    let text = |array: &ArrayRef| arrow::compute::cast(array, &DataType::Utf8).unwrap();
+    for row in [0, ROWS / 2, ROWS - 1, ROWS, ROWS + 1] {
+        assert_eq!(&text(&decoded.value(row)), &text(&shown.value(row)), "row {row}");
+    }
+
+    let fields = UnionFields::from_iter([(0, item(child.data_type().clone()))]);
+    let offsets: Vec<i32> = (0..20 * ROWS).map(|row| if row % 2 == 0 { 3 } else { 50_001 }).collect();
+    let ids = vec![0; offsets.len()].into();
+    let union: ArrayRef =
+        Arc::new(UnionArray::try_new(fields, ids, Some(offsets.into()), vec![child]).unwrap());
+    let decoded = lying(&union);
+    assert_eq!(decoded.as_union().child(0).len(), 2);
+    let of = |array: &ArrayRef, row| text(&array.as_union().value(row));
+    for row in [0, 1, 2, 20 * ROWS - 1] {
+        assert_eq!(&of(&decoded, row), &of(&union, row), "row {row}");
+    }
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+}
+
+/// A gap in front of lists that overlap themselves: gathering must not unfold those.
+#[test]
+fn closing_a_gap_does_not_unfold_overlaps_inside() {
+    const ROWS: usize = 20_000;
+    let start = Instant::now();
+    let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+    let keys: Vec<i8> = (0..ROWS).map(|row| (row % 2) as i8).collect();
+    let inner = showing_all(Arc::new(DictionaryArray::<Int8Type>::new(keys.into(), texts)), ROWS);
+    let views: Vec<(i32, i32)> = (0..ROWS as i32).filter(|row| *row != 9).map(|row| (row, 1)).collect();
+    check_lying(&list_views(&views, inner.clone()));
+    // Lists are gathered with all they show: these lie there instead.
+    let field = item(inner.data_type().clone());
+    let lists = ListArray::new(field, OffsetBuffer::from_lengths([1; ROWS]), inner, None);
+    check_lying(&list_views(&views, Arc::new(lists)));
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+}
+
+/// Encodes and decodes, in at most the bytes that lie there, an array that shows too much
+/// to be compared or counted row by row.
+#[track_caller]
+fn lying(array: &ArrayRef) -> ArrayRef {
+    let df = one_column(&field("column", array.data_type().clone()).into(), array);
+    let decode = |mut encoder: Encoder| {
+        let frames = encoder.encode(&df).unwrap();
+        let most = array.get_buffer_memory_size() + COLUMN;
+        assert!(frames.num_bytes() <= most, "{} bytes where {most} lie", frames.num_bytes());
+        from_buffers(frames).unwrap().batches()[0].column(0).unwrap().as_native().unwrap().clone()
+    };
+    decode(Encoder::new(Target::Arrow));
+    decode(trimming())
+}
+
+/// Also checks that the first and the last row lead to the same values inside.
+#[track_caller]
+fn check_lying(array: &ArrayRef) {
+    let decoded = lying(array);
+    assert_eq!(decoded.len(), array.len());
+    for row in [0, array.len() - 1] {
+        let (shown, decoded) = (array.slice(row, 1), decoded.slice(row, 1));
+        assert_eq!(&first_values(&decoded), &first_values(&shown), "row {row}");
+    }
+}
+
+/// Of the first row what it shows, and of that the first row, down to values without lists.
+fn first_values(array: &ArrayRef) -> ArrayRef {
+    match array.data_type() {
+        DataType::ListView(_) => first_values(&array.as_list_view::<i32>().value(0)),
+        DataType::List(_) => first_values(&array.as_list::<i32>().value(0)),
+        DataType::Union(..) => first_values(&array.as_union().value(0)),
+        DataType::RunEndEncoded(..) => arrow::compute::cast(array, &DataType::Utf8View).unwrap(),
+        DataType::Dictionary(..) => arrow::compute::cast(array, &DataType::Utf8).unwrap(),
+        _ => array.clone(),
+    }
+}
+
+/// The values that lie below all list-views.
+fn innermost(array: &ArrayRef) -> ArrayRef {
+    array.as_list_view_opt::<i32>().map_or_else(|| array.clone(), |views| innermost(views.values()))
+}
+
+fn long_texts(rows: usize) -> ArrayRef {
+    let texts = (0..rows).map(|n| format!("{n} is longer than an inline view"));
+    Arc::new(StringViewArray::from_iter_values(texts))
+}
+
+/// List-views, each of which shows all of the child.
+fn showing_all(child: ArrayRef, rows: usize) -> ArrayRef {
+    list_views(&vec![(0, child.len() as i32); rows], child)
+}
+
+fn list_views(views: &[(i32, i32)], child: ArrayRef) -> ArrayRef {
+    let (offsets, sizes): (Vec<i32>, Vec<i32>) = views.iter().copied().unzip();
+    let field = item(child.data_type().clone());
+    Arc::new(ListViewArray::new(field, offsets.into(), sizes.into(), child, None))
 }
 
 /// Some hundred rows of which few are large.

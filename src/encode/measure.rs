@@ -16,25 +16,32 @@ use arrow_schema::{DataType, UnionMode};
 pub(super) struct Measure {
     limit: u64,
     bits: u64,
-    /// Whether the data of views counts; gathering rows leaves it where it is.
-    view_data: bool,
+    mode: Mode,
+}
+
+/// What counts of an array whose rows point anywhere into it: views, list-views, dense unions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// What the rows point to, as often as they do.
+    Referenced,
+    /// What gathering the rows writes: it leaves the data of views and the children of
+    /// list-views where they are.
+    Gathered,
+    /// What gathering the lists around the rows writes: it leaves only the data of views.
+    GatheredInLists,
+    /// All that lies there, once.
+    Lying,
 }
 
 impl Measure {
     /// Counts up to this many bytes, or a few more.
     pub(super) fn up_to(limit: usize) -> Self {
-        Measure { limit: (limit as u64).saturating_mul(8), bits: 0, view_data: true }
+        Measure { limit: (limit as u64).saturating_mul(8), bits: 0, mode: Mode::Referenced }
     }
 
-    /// Counts everything.
-    pub(super) fn all() -> Self {
-        Self::up_to(usize::MAX)
-    }
-
-    /// Counts what [`MutableArrayData`](arrow_data::transform::MutableArrayData) writes
-    /// when it gathers the rows.
-    pub(super) fn gathered() -> Self {
-        Measure { view_data: false, ..Self::all() }
+    /// Counts what gathering the rows writes, up to this many bytes, or a few more.
+    pub(super) fn gathered(limit: usize) -> Self {
+        Measure { mode: Mode::Gathered, ..Self::up_to(limit) }
     }
 
     /// The bytes of all rows so far; if they are more than the limit, then any number that is.
@@ -92,7 +99,14 @@ impl Measure {
                     });
                 } else {
                     self.each(count, 32);
+                    if self.mode == Mode::Lying {
+                        fields.iter().for_each(|(id, _)| self.whole(union.child(id)));
+                        return self;
+                    }
                     for row in first..first + count {
+                        if self.bits > self.limit {
+                            break;
+                        }
                         self.add(union.child(union.type_id(row)), union.value_offset(row), 1);
                     }
                 }
@@ -107,6 +121,10 @@ impl Measure {
         self
     }
 
+    fn whole(&mut self, array: &dyn Array) {
+        self.add(array, 0, array.len());
+    }
+
     fn each(&mut self, count: usize, bits: u64) {
         self.bits = self.bits.saturating_add((count as u64).saturating_mul(bits));
     }
@@ -119,8 +137,10 @@ impl Measure {
 
     fn views<T: ByteViewType>(&mut self, array: &GenericByteViewArray<T>, first: usize, count: usize) {
         self.each(count, 128);
-        if !self.view_data {
-            return;
+        match self.mode {
+            Mode::Referenced => {}
+            Mode::Gathered | Mode::GatheredInLists => return,
+            Mode::Lying => return array.data_buffers().iter().for_each(|data| self.each(data.len(), 8)),
         }
         for view in &array.views()[first..first + count] {
             if self.bits > self.limit {
@@ -142,7 +162,12 @@ impl Measure {
     ) {
         let (start, end) = (offsets[first].as_usize(), offsets[first + count].as_usize());
         self.each(count, 8 * size_of::<O>() as u64);
+        let around = self.mode;
+        if around == Mode::Gathered {
+            self.mode = Mode::GatheredInLists;
+        }
         self.add(child, start, end - start);
+        self.mode = around;
     }
 
     fn list_views<O: OffsetSizeTrait>(
@@ -152,6 +177,11 @@ impl Measure {
         count: usize,
     ) {
         self.each(count, 16 * size_of::<O>() as u64);
+        match self.mode {
+            Mode::Referenced | Mode::GatheredInLists => {}
+            Mode::Gathered => return,
+            Mode::Lying => return self.whole(array.values()),
+        }
         for row in first..first + count {
             if self.bits > self.limit {
                 return;
@@ -172,6 +202,16 @@ impl Measure {
 /// The bytes that these rows reference, or any number above `limit` if they are more.
 pub(super) fn bytes_of(array: &dyn Array, first: usize, count: usize, limit: usize) -> usize {
     Measure::up_to(limit).add(array, first, count).bytes()
+}
+
+/// The bytes that lie where these rows are: what they take if they travel as they are, and all
+/// that they may point to. Takes a time that depends on the layout only.
+///
+/// Rows that point to the same values reference more bytes than lie there. Who counts up to
+/// this many never takes longer than it takes to read them all once.
+pub(super) fn bytes_lying(array: &dyn Array, first: usize, count: usize) -> usize {
+    let mut lying = Measure { mode: Mode::Lying, ..Measure::up_to(usize::MAX) };
+    lying.add(array, first, count).bytes()
 }
 
 /// The bits of a row, if all rows take the same.

@@ -20,7 +20,7 @@ use arrow_data::transform::MutableArrayData;
 use arrow_data::{ByteView, MAX_INLINE_VIEW_LEN};
 use arrow_schema::{ArrowError, DataType, Field};
 
-use super::measure::{Measure, bytes_of, last_offsets, row_bits};
+use super::measure::{Measure, bytes_lying, bytes_of, last_offsets, row_bits};
 
 /// Bytes that the enclosing arrays carry for nothing within the rows at hand. To the arrays
 /// inside, these rows look as if they were referenced.
@@ -93,6 +93,7 @@ pub(super) fn views<T: ByteViewType>(array: &GenericByteViewArray<T>, carried: C
     // Views that overlap reference more bytes than there are.
     let unused_inside = cut.saturating_sub(referenced);
     if !carried.allows(unused_inside, referenced) {
+        // Something is unused, so this copies less than there is, overlaps included.
         ViewPlan { how: Views::Gathered, rebased_bytes: views_bytes, compacted_bytes: referenced }
     } else if !carried.allows(unused_front + unused_entries, views_bytes) {
         ViewPlan { how: Views::Cut(spans), rebased_bytes: views_bytes, compacted_bytes: 0 }
@@ -171,45 +172,160 @@ pub(super) struct ListViewPlan {
     pub compacted_bytes: usize,
     /// Bytes of child rows that travel along for nothing.
     pub carried_bytes: usize,
-    /// Child rows that are referenced.
-    rows: usize,
 }
 
 /// Which rows of a child travel.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 enum Rows {
     /// Those before this one; offsets stay.
     Before(usize),
     /// Those of this range; offsets are re-written.
     Range(usize, usize),
-    /// The referenced ones, in order; offsets are re-written.
-    Gathered,
+    /// The referenced ones, in the child's order; offsets are re-written.
+    Gathered(Distinct),
+}
+
+/// Rows of a child without repetition, however often they are referenced: what is gathered of
+/// them is never more than the child has.
+#[derive(Debug)]
+struct Distinct {
+    /// Those rows in the child's order; none are noted if they are referenced in this order
+    /// and once each, so that who references them says it all.
+    spans: Option<Vec<Span>>,
+    count: usize,
+    /// Whether rows between the first one and the last one are missing. Bytes do not tell
+    /// where some rows are referenced twice.
+    has_gaps: bool,
+}
+
+/// Rows that lie next to each other.
+#[derive(Debug)]
+struct Span {
+    first: usize,
+    end: usize,
+    /// The place of the first one among the distinct rows.
+    place: usize,
+}
+
+impl Distinct {
+    /// Of first rows and counts.
+    fn of(rows: impl Iterator<Item = (usize, usize)> + Clone) -> Self {
+        let rows = rows.filter(|(_, count)| *count > 0).map(|(first, count)| (first, first + count));
+        let mut distinct = Distinct { spans: None, count: 0, has_gaps: false };
+        let mut behind = None;
+        for (first, end) in rows.clone() {
+            match behind {
+                Some(behind) if first < behind => return Self::sorted(rows.collect()),
+                Some(behind) => distinct.has_gaps |= first > behind,
+                None => {}
+            }
+            distinct.count += end - first;
+            behind = Some(end);
+        }
+        distinct
+    }
+
+    fn sorted(mut rows: Vec<(usize, usize)>) -> Self {
+        rows.sort_unstable();
+        let mut spans: Vec<Span> = Vec::new();
+        let mut count = 0;
+        for (first, end) in rows {
+            match spans.last_mut() {
+                Some(last) if first <= last.end => {
+                    count += end.saturating_sub(last.end);
+                    last.end = last.end.max(end);
+                }
+                _ => {
+                    spans.push(Span { first, end, place: count });
+                    count += end - first;
+                }
+            }
+        }
+        Distinct { has_gaps: spans.len() > 1, spans: Some(spans), count }
+    }
+
+    /// Where rows come to be: called for each first row and count, in the order in which they
+    /// are referenced.
+    fn placing(&self) -> impl FnMut(usize, usize) -> usize + '_ {
+        let mut next = 0;
+        move |first, count| match &self.spans {
+            None => {
+                next += count;
+                next - count
+            }
+            Some(spans) => {
+                let after = spans.partition_point(|span| span.first <= first);
+                after.checked_sub(1).map_or(0, |at| spans[at].place + (first - spans[at].first))
+            }
+        }
+    }
+
+    /// First rows and counts of what is gathered, from those that are referenced.
+    fn gathered<'r>(
+        &'r self,
+        referenced: impl Iterator<Item = (usize, usize)> + 'r,
+    ) -> Box<dyn Iterator<Item = (usize, usize)> + 'r> {
+        match &self.spans {
+            None => Box::new(referenced.filter(|(_, count)| *count > 0)),
+            Some(spans) => Box::new(spans.iter().map(|span| (span.first, span.end - span.first))),
+        }
+    }
+
+    /// The bytes that gathering these rows of a child writes, unless they are more than lie
+    /// there: inside the rows, lists may still share what they show.
+    fn gathered_bytes(
+        &self,
+        child: &dyn Array,
+        referenced: impl Iterator<Item = (usize, usize)>,
+        lying: usize,
+    ) -> Option<usize> {
+        let mut gathered = Measure::gathered(lying);
+        self.gathered(referenced).for_each(|(first, count)| {
+            gathered.add(child, first, count);
+        });
+        (gathered.bytes() <= lying).then(|| gathered.bytes() + last_offsets(child.data_type()))
+    }
 }
 
 /// What rows of a child are referenced, and what lies between them.
-#[derive(Debug, Clone, Copy)]
+///
+/// All rows are added first, then all are counted.
+#[derive(Debug)]
 struct Used {
     first: usize,
     end: usize,
     rows: usize,
     bits: Option<u64>,
+    lying: usize,
+    measure: Measure,
 }
 
 impl Used {
     fn none(child: &dyn Array) -> Self {
-        Used { first: usize::MAX, end: 0, rows: 0, bits: row_bits(child) }
+        let bits = row_bits(child);
+        Used { first: usize::MAX, end: 0, rows: 0, bits, lying: 0, measure: Measure::up_to(0) }
     }
 
-    /// Adds rows, of a child whose rows take different numbers of bytes also to the measure.
-    fn add(&mut self, child: &dyn Array, offset: usize, size: usize, measure: &mut Measure) {
-        if size == 0 {
-            return;
+    fn add(&mut self, offset: usize, size: usize) {
+        if size > 0 {
+            self.first = self.first.min(offset);
+            self.end = self.end.max(offset + size);
+            self.rows = self.rows.saturating_add(size);
         }
-        self.first = self.first.min(offset);
-        self.end = self.end.max(offset + size);
-        self.rows = self.rows.saturating_add(size);
+    }
+
+    /// Ends adding. From here on no more is counted than lies in the range: once that much is
+    /// referenced, nothing of it travels for nothing.
+    fn added(&mut self, child: &dyn Array) {
+        let (first, end) = self.range();
+        self.lying = bytes_lying(child, first, end - first);
+        self.measure = Measure::up_to(self.lying);
+    }
+
+    /// Counts rows, unless all take the same number of bytes.
+    fn count(&mut self, child: &dyn Array, offset: usize, size: usize) {
         if self.bits.is_none() {
-            measure.add(child, offset, size);
+            self.measure.add(child, offset, size);
         }
     }
 
@@ -218,34 +334,47 @@ impl Used {
         (self.first.min(self.end), self.end)
     }
 
-    /// The bytes referenced.
-    fn bytes(&self, measure: &Measure) -> usize {
+    /// The bytes referenced; if that is more than lie in the range, any number that is.
+    fn bytes(&self) -> usize {
         match self.bits {
-            None => measure.bytes(),
+            None => self.measure.bytes(),
             Some(bits) => (self.rows as u64).saturating_mul(bits).div_ceil(8) as usize,
         }
     }
 
-    /// Whether these rows, which were all added, leave any of the range out. Bytes do not
-    /// tell where some rows are referenced twice.
-    fn has_gaps(&self, rows: impl Iterator<Item = (usize, usize)>) -> bool {
-        let (first, end) = self.range();
-        let mut seen = vec![false; end - first];
-        for (row, count) in rows.filter(|(_, count)| *count > 0) {
-            seen[row - first..][..count].fill(true);
-        }
-        seen.contains(&false)
-    }
-
     /// Of the range, the bytes that nobody references; any larger number if it is more than
     /// that many. Rows that are referenced twice reference more bytes than there are.
-    fn unused(&self, child: &dyn Array, referenced: usize, limit: usize) -> usize {
-        let (first, end) = self.range();
+    fn unused(&self, child: &dyn Array, limit: usize) -> usize {
+        let ((first, end), referenced) = (self.range(), self.bytes());
+        if referenced >= self.lying {
+            return 0;
+        }
         bytes_of(child, first, end - first, referenced.saturating_add(limit)).saturating_sub(referenced)
+    }
+
+    /// The rows to gather, which were all added, and the bytes that this writes; `None` if
+    /// the range travels. Where nothing more is allowed, no gap is.
+    fn gathering(
+        &self,
+        child: &dyn Array,
+        unused: usize,
+        carried: Carried,
+        rows: impl Iterator<Item = (usize, usize)> + Clone,
+    ) -> Option<(Distinct, usize)> {
+        let too_much = !carried.allows(unused, self.bytes());
+        if !too_much && carried != Carried::FULL {
+            return None;
+        }
+        let distinct = Distinct::of(rows.clone());
+        if !too_much && !distinct.has_gaps {
+            return None;
+        }
+        let bytes = distinct.gathered_bytes(child, rows, self.lying)?;
+        Some((distinct, bytes))
     }
 }
 
-/// Decides for a list-view. Reads its offsets and sizes once, unless its child is smaller
+/// Decides for a list-view. Reads its offsets and sizes a few times, unless its child is smaller
 /// than they are.
 pub(super) fn list_view<O: OffsetSizeTrait>(
     array: &GenericListViewArray<O>,
@@ -258,31 +387,26 @@ pub(super) fn list_view<O: OffsetSizeTrait>(
         rebased_bytes,
         compacted_bytes: 0,
         carried_bytes,
-        rows: 0,
     };
     let limit = carried.left_of(2 * offset_bytes);
     let whole = bytes_of(child, 0, child.len(), limit);
     if whole <= limit {
         return travels(Rows::Before(child.len()), 0, whole);
     }
+    let rows = || {
+        let views = array.offsets().iter().zip(array.sizes().iter());
+        views.map(|(offset, size)| (offset.as_usize(), size.as_usize()))
+    };
     let mut used = Used::none(child);
-    let mut measure = Measure::all();
-    let views = || array.offsets().iter().zip(array.sizes().iter());
-    for (offset, size) in views() {
-        used.add(child, offset.as_usize(), size.as_usize(), &mut measure);
-    }
+    rows().for_each(|(offset, size)| used.add(offset, size));
+    used.added(child);
+    rows().for_each(|(offset, size)| used.count(child, offset, size));
     let (first, end) = used.range();
-    let referenced = used.bytes(&measure);
-    let unused = used.unused(child, referenced, carried.left_of(referenced));
-    let rows = views().map(|(offset, size)| (offset.as_usize(), size.as_usize()));
-    if !carried.allows(unused, referenced) || (carried == Carried::FULL && used.has_gaps(rows)) {
-        let mut gathered = Measure::gathered();
-        views().for_each(|(offset, size)| {
-            gathered.add(child, offset.as_usize(), size.as_usize());
-        });
-        let compacted_bytes = gathered.bytes() + last_offsets(child.data_type());
-        let (how, rows) = (Rows::Gathered, used.rows);
-        return ListViewPlan { how, rebased_bytes: offset_bytes, compacted_bytes, carried_bytes: 0, rows };
+    let referenced = used.bytes();
+    let unused = used.unused(child, carried.left_of(referenced));
+    if let Some((distinct, compacted_bytes)) = used.gathering(child, unused, carried, rows()) {
+        let how = Rows::Gathered(distinct);
+        return ListViewPlan { how, rebased_bytes: offset_bytes, compacted_bytes, carried_bytes: 0 };
     }
     let front = bytes_of(child, 0, first, carried.left_of(offset_bytes));
     // An empty view may point anywhere up to the child's end; if rows are cut off behind,
@@ -305,23 +429,26 @@ impl ListViewPlan {
         match self.how {
             Rows::Before(end) => Ok((array.offsets().inner().clone(), child.slice(0, end))),
             Rows::Range(first, end) => {
+                let start = O::from_usize(first).ok_or(ArrowError::OffsetOverflowError(first))?;
                 let rebase = |(offset, size): (&O, &O)| {
-                    if *size == O::default() { O::default() } else { *offset - O::usize_as(first) }
+                    if *size == O::default() { O::default() } else { *offset - start }
                 };
                 let rows = array.offsets().iter().zip(array.sizes().iter());
                 let offsets: Vec<O> = rows.map(rebase).collect();
                 Ok((Buffer::from_vec(offsets), child.slice(first, end - first)))
             }
-            Rows::Gathered => {
-                let mut offsets: Vec<O> = Vec::with_capacity(array.len());
-                let mut end = 0;
-                let rows = array.offsets().iter().zip(array.sizes().iter()).map(|(offset, size)| {
-                    offsets.push(O::usize_as(end));
-                    end += size.as_usize();
-                    (offset.as_usize(), size.as_usize())
-                });
-                let gathered = gather(child, rows, self.rows)?;
-                Ok((Buffer::from_vec(offsets), gathered))
+            Rows::Gathered(distinct) => {
+                let rows = || {
+                    let views = array.offsets().iter().zip(array.sizes().iter());
+                    views.map(|(offset, size)| (offset.as_usize(), size.as_usize()))
+                };
+                let mut place_of = distinct.placing();
+                let mut offsets = Vec::with_capacity(array.len());
+                for (first, count) in rows() {
+                    let place = if count == 0 { 0 } else { place_of(first, count) };
+                    offsets.push(O::from_usize(place).ok_or(ArrowError::OffsetOverflowError(place))?);
+                }
+                Ok((Buffer::from_vec(offsets), gather(child, distinct.gathered(rows()), distinct.count)?))
             }
         }
     }
@@ -329,8 +456,8 @@ impl ListViewPlan {
 
 /// How the offsets and the children of a dense union travel.
 pub(super) struct UnionPlan {
-    /// By type id: which rows of that child, and how many it has.
-    children: Vec<(i8, Rows, usize)>,
+    /// By type id: which rows of that child.
+    children: Vec<(i8, Rows)>,
     /// Bytes of offsets that are written anew.
     pub rebased_bytes: usize,
     /// Bytes of child rows that are gathered.
@@ -339,7 +466,7 @@ pub(super) struct UnionPlan {
     pub carried_bytes: usize,
 }
 
-/// Decides for a dense union. Reads its type ids and offsets once, unless its children are
+/// Decides for a dense union. Reads its type ids and offsets a few times, unless its children are
 /// smaller than they are.
 pub(super) fn dense_union(array: &UnionArray, carried: Carried) -> UnionPlan {
     let ids = type_ids(array);
@@ -350,49 +477,47 @@ pub(super) fn dense_union(array: &UnionArray, carried: Carried) -> UnionPlan {
         whole.add(array.child(*id), 0, array.child(*id).len());
     }
     if whole.bytes() <= limit {
-        let whole_child = |id: &i8| (*id, Rows::Before(array.child(*id).len()), 0);
+        let whole_child = |id: &i8| (*id, Rows::Before(array.child(*id).len()));
         let children = ids.iter().map(whole_child).collect();
         return UnionPlan { children, rebased_bytes: 0, compacted_bytes: 0, carried_bytes: whole.bytes() };
     }
-    let mut used: Vec<(Used, Measure)> =
-        ids.iter().map(|id| (Used::none(array.child(*id)), Measure::all())).collect();
+    let mut used: Vec<Used> = ids.iter().map(|id| Used::none(array.child(*id))).collect();
     let mut places = [0; 128];
     for (place, id) in ids.iter().enumerate() {
         places[id.as_usize()] = place;
     }
     let slots = || array.type_ids().iter().zip(array.offsets().into_iter().flat_map(|o| o.iter()));
     for (id, offset) in slots() {
-        let (used, measure) = &mut used[places[id.as_usize()]];
-        used.add(array.child(*id), offset.as_usize(), 1, measure);
+        used[places[id.as_usize()]].add(offset.as_usize(), 1);
+    }
+    for (id, used) in ids.iter().zip(&mut used) {
+        used.added(array.child(*id));
+    }
+    for (id, offset) in slots() {
+        used[places[id.as_usize()]].count(array.child(*id), offset.as_usize(), 1);
     }
     let mut front = Measure::up_to(carried.left_of(offset_bytes));
     let mut carried_bytes = 0;
     let mut compacted_bytes = 0;
     let mut children = Vec::with_capacity(ids.len());
-    for (id, (used, measure)) in ids.into_iter().zip(used) {
+    for (id, used) in ids.into_iter().zip(used) {
         let (first, end) = used.range();
         let child = array.child(id);
-        let referenced = used.bytes(&measure);
-        let unused = used.unused(child, referenced, carried.left_of(referenced));
+        let referenced = used.bytes();
+        let unused = used.unused(child, carried.left_of(referenced));
         front.add(child, 0, first);
-        let rows =
-            || slots().filter(|(type_id, _)| **type_id == id).map(|(_, offset)| (offset.as_usize(), 1));
-        let has_gaps = carried == Carried::FULL && used.has_gaps(rows());
-        if carried.allows(unused, referenced) && !has_gaps {
-            carried_bytes += unused;
-            children.push((id, Rows::Range(first, end), used.rows));
+        let rows = slots().filter(|(type_id, _)| **type_id == id).map(|(_, offset)| (offset.as_usize(), 1));
+        if let Some((distinct, bytes)) = used.gathering(child, unused, carried, rows) {
+            compacted_bytes += bytes;
+            children.push((id, Rows::Gathered(distinct)));
         } else {
-            let mut gathered = Measure::gathered();
-            rows().for_each(|(row, count)| {
-                gathered.add(child, row, count);
-            });
-            compacted_bytes += gathered.bytes() + last_offsets(child.data_type());
-            children.push((id, Rows::Gathered, used.rows));
+            carried_bytes += unused;
+            children.push((id, Rows::Range(first, end)));
         }
     }
-    let is_gathered = children.iter().any(|(_, rows, _)| matches!(rows, Rows::Gathered));
+    let is_gathered = children.iter().any(|(_, rows)| matches!(rows, Rows::Gathered(_)));
     if !is_gathered && carried.allows(front.bytes(), offset_bytes) {
-        for (_, rows, _) in &mut children {
+        for (_, rows) in &mut children {
             if let Rows::Range(_, end) = *rows {
                 *rows = Rows::Before(end);
             }
@@ -415,7 +540,7 @@ impl UnionPlan {
     /// The offsets, and the children in the order of their fields.
     pub(super) fn apply(self, array: &UnionArray) -> Result<(Buffer, Vec<ArrayRef>), ArrowError> {
         let old = array.offsets().cloned().unwrap_or_default();
-        let before = |(id, rows, _): &(i8, Rows, usize)| match rows {
+        let before = |(id, rows): &(i8, Rows)| match rows {
             Rows::Before(end) => Some(array.child(*id).slice(0, *end)),
             _ => None,
         };
@@ -424,20 +549,25 @@ impl UnionPlan {
         }
         let mut offsets = vec![0i32; array.len()];
         let mut children = Vec::with_capacity(self.children.len());
-        for (id, rows, count) in self.children {
+        for (id, rows) in self.children {
             let child = array.child(id);
             let slots = array.type_ids().iter().zip(old.iter()).zip(&mut offsets);
             let slots = slots.filter(|((type_id, _), _)| **type_id == id);
+            let checked = |row| i32::try_from(row).map_err(|_| ArrowError::OffsetOverflowError(row));
             match rows {
-                Rows::Gathered => {
-                    let rows = (0..).zip(slots).map(|(new, ((_, old), slot))| {
-                        *slot = new;
-                        (old.as_usize(), 1)
-                    });
-                    children.push(gather(child, rows, count)?);
+                Rows::Gathered(distinct) => {
+                    let mut place_of = distinct.placing();
+                    for ((_, row), slot) in slots {
+                        *slot = checked(place_of(row.as_usize(), 1))?;
+                    }
+                    let rows = array.type_ids().iter().zip(old.iter());
+                    let rows = rows.filter(|(type_id, _)| **type_id == id);
+                    let rows = distinct.gathered(rows.map(|(_, row)| (row.as_usize(), 1)));
+                    children.push(gather(child, rows, distinct.count)?);
                 }
                 Rows::Range(first, end) => {
-                    slots.for_each(|((_, row), slot)| *slot = row - first as i32);
+                    let first_row = checked(first)?;
+                    slots.for_each(|((_, row), slot)| *slot = row - first_row);
                     children.push(child.slice(first, end - first));
                 }
                 Rows::Before(end) => {
@@ -456,8 +586,9 @@ fn gather(
     rows: impl Iterator<Item = (usize, usize)>,
     count: usize,
 ) -> Result<ArrayRef, ArrowError> {
-    if has_runs(array.data_type()) {
-        // `MutableArrayData` looks for the run of each row from the first run on.
+    if has_runs(array.data_type()) || has_list_views(array.data_type()) {
+        // `MutableArrayData` looks for the run of each row from the first run on, and copies
+        // what a list-view shows for each of its rows, as often as they show it.
         let rows = rows.flat_map(|(first, count)| first as u64..(first + count) as u64);
         return arrow_select::take::take(array, &UInt64Array::from_iter_values(rows), None);
     }
@@ -472,6 +603,11 @@ fn gather(
 /// Whether an array of this type has rows of a run-end encoding in its own rows.
 fn has_runs(data_type: &DataType) -> bool {
     contains(data_type, |data_type| matches!(data_type, DataType::RunEndEncoded(..)))
+}
+
+/// Whether an array of this type has rows of a list-view in its own rows.
+fn has_list_views(data_type: &DataType) -> bool {
+    contains(data_type, |data_type| matches!(data_type, DataType::ListView(_) | DataType::LargeListView(_)))
 }
 
 /// Whether an array of this type has keys of a dictionary in its own rows.
@@ -525,7 +661,8 @@ pub(super) fn trim(array: &dyn AnyDictionaryArray) -> Trim {
             new_keys[key] = 0;
         }
     }
-    let (mut used, mut kept, mut gathered) = (0, Measure::all(), Measure::gathered());
+    let lying = bytes_lying(values, 0, values.len());
+    let (mut used, mut kept, mut gathered) = (0, Measure::up_to(lying), Measure::gathered(lying));
     for (old_key, new_key) in new_keys.iter_mut().enumerate().filter(|(_, key)| **key == 0) {
         *new_key = used;
         used += 1;
@@ -533,8 +670,13 @@ pub(super) fn trim(array: &dyn AnyDictionaryArray) -> Trim {
         gathered.add(values, old_key, 1);
     }
     let copied = key_bytes + kept.bytes();
-    let saved = bytes_of(values, 0, values.len(), kept.bytes() + copied).saturating_sub(kept.bytes());
-    if saved <= copied && !(always && used < values.len()) {
+    let saved = if kept.bytes() < lying {
+        bytes_of(values, 0, values.len(), kept.bytes() + copied).saturating_sub(kept.bytes())
+    } else {
+        0
+    };
+    let is_wanted = saved > copied || (always && used < values.len());
+    if !is_wanted || gathered.bytes() > lying {
         return Trim::Whole(saved);
     }
     let copied_bytes = key_bytes + gathered.bytes() + last_offsets(values.data_type());
