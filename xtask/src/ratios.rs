@@ -88,7 +88,7 @@ fn build() -> Result<PathBuf, Box<dyn Error>> {
     let messages = output(cargo().args(arguments).args(["--quiet", "--message-format", "json"]))?;
     let messages = String::from_utf8(messages)?;
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let built = messages.filter(|message| message["target"]["name"] == "ratios").last();
+    let built = messages.rev().find(|message| message["target"]["name"] == "ratios");
     let program = built.as_ref().and_then(|message| message["executable"].as_str()).map(PathBuf::from);
     program.ok_or_else(|| "cargo names no executable of the benchmark".into())
 }
