@@ -85,6 +85,7 @@ pub(crate) fn compress(compression: Compression, data: &[u8]) -> io::Result<Vec<
 }
 
 /// Why a frame was not decompressed.
+#[cfg_attr(not(any(feature = "lz4", feature = "zstd")), allow(dead_code))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Undone {
     /// It does not hold what it should.

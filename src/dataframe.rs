@@ -173,13 +173,14 @@ impl DataFrame {
     ///
     /// As [`into_record_batches`](Self::into_record_batches).
     pub fn into_record_batch(self) -> Result<RecordBatch> {
-        let schema = self.schema.clone();
-        let mut batches = self.into_record_batches()?;
-        match batches.len() {
-            0 => Ok(RecordBatch::new_empty(schema)),
-            1 => Ok(batches.remove(0)),
-            _ => join_batches(schema, &batches),
+        let DataFrame { schema, mut batches, .. } = self;
+        if batches.len() == 1
+            && let Some(batch) = batches.pop()
+        {
+            return batch.into_record_batch(schema);
         }
+        let batches = DataFrame::new_unchecked(schema.clone(), batches).into_record_batches()?;
+        if batches.is_empty() { Ok(RecordBatch::new_empty(schema)) } else { join_batches(schema, &batches) }
     }
 }
 

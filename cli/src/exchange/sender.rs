@@ -25,7 +25,7 @@ const ONE_ROUND_BYTES: u64 = 1 << 30;
 /// Runs `exchange`.
 pub fn run(args: &ExchangeArgs) -> Outcome {
     if input::is_pipe(&args.file) {
-        return Err(Failure::of_file(&args.file, "two processes cannot both read stdin: name a file"));
+        return Err(Failure::usage("-", "two processes cannot both read stdin: name a file"));
     }
     let df = Input::open(&args.file, None)?.dataframe()?;
     let failed = |error: std::io::Error| Failure::new(args.transport.description(), error);
