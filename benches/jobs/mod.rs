@@ -1,8 +1,9 @@
 //! The jobs that are measured, each beside arrow-ipc doing the same on the same data.
 //!
 //! Both sides are handed shared memory anew each time, validate, and drop what they made.
-//! `StreamEncoder` returns shared buffers as `Encoder` does; `StreamDecoder` gets its stream
-//! as one buffer in memory, from which it slices.
+//! `StreamEncoder` returns shared buffers as `Encoder` does. What is decoded lies in one region
+//! of memory on both sides: for `Decoder` as frames, for `StreamDecoder` as a stream, from which
+//! it slices.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ pub fn job(name: &str, shape: (usize, usize), side: &str) -> Box<dyn FnMut()> {
             let mut encoder = Encoder::new(Target::Arrow);
             let mut decoder = Decoder::new();
             decoder.decode(encoder.start(&schema).expect("a schema of floats")).expect("decodes");
-            let frames = encoder.encode_batch(&batch).expect("encodes");
+            let frames = received(encoder.encode_batch(&batch).expect("encodes"));
             Box::new(move || {
                 let df = decoder.decode(black_box(&frames).clone());
                 drop(black_box(df.and_then(DataFrame::into_record_batch).expect("decodes")));
@@ -77,7 +78,7 @@ pub fn job(name: &str, shape: (usize, usize), side: &str) -> Box<dyn FnMut()> {
             })
         }
         ("decode_self_contained", "arrow_frames") => {
-            let frames = to_buffers(&DataFrame::from(batch), Target::Arrow).expect("encodes");
+            let frames = received(to_buffers(&DataFrame::from(batch), Target::Arrow).expect("encodes"));
             Box::new(move || {
                 let df = from_buffers(black_box(&frames).clone());
                 drop(black_box(df.and_then(DataFrame::into_record_batch).expect("decodes")));
@@ -85,8 +86,7 @@ pub fn job(name: &str, shape: (usize, usize), side: &str) -> Box<dyn FnMut()> {
         }
         ("decode_self_contained", "arrow_frames_stream") => {
             let frames = to_buffers(&DataFrame::from(batch), Target::Arrow).expect("encodes");
-            let stream = frames.segments().expect("is a stream").collect::<Vec<_>>().concat();
-            let stream = Buffer::from_vec(stream);
+            let stream = stream(&frames);
             Box::new(move || {
                 let df = Frames::from_stream(black_box(&stream).clone()).and_then(from_buffers);
                 drop(black_box(df.and_then(DataFrame::into_record_batch).expect("decodes")));
@@ -111,6 +111,15 @@ fn floats((columns, rows): (usize, usize)) -> RecordBatch {
         (format!("column_{column}"), Arc::new(Float64Array::from(values)) as ArrayRef)
     }))
     .expect("columns of one length")
+}
+
+/// Frames as they arrive: in one region of memory, as the peer's stream is.
+fn received(frames: Frames) -> Frames {
+    Frames::from_stream(stream(&frames)).expect("is a stream")
+}
+
+fn stream(frames: &Frames) -> Buffer {
+    Buffer::from_vec(frames.segments().expect("is a stream").collect::<Vec<_>>().concat())
 }
 
 /// All bytes of a list of buffers, in one.
