@@ -313,7 +313,7 @@ impl Join<'_> {
         let mut starts = Vec::with_capacity(parts.len());
         let (mut start, mut end) = (0usize, 0usize);
         for part in &parts {
-            if values.last().is_none_or(|last| !is_same(last, part.values())) {
+            if values.last().is_none_or(|last| !is_same_array(last, part.values())) {
                 values.push(part.values().clone());
                 start = end;
                 end = end.saturating_add(part.values().len());
@@ -413,7 +413,8 @@ fn is_mergeable(values: Option<&ArrayRef>) -> bool {
     values.is_some_and(|values| is_mergeable(values.data_type()))
 }
 
-fn is_same(a: &ArrayRef, b: &ArrayRef) -> bool {
+/// Whether two arrays are the same memory.
+pub(crate) fn is_same_array(a: &ArrayRef, b: &ArrayRef) -> bool {
     Arc::ptr_eq(a, b) || (a.len() == b.len() && a.to_data().ptr_eq(&b.to_data()))
 }
 

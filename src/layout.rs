@@ -251,7 +251,7 @@ fn buffers(meta: &BatchMeta<'_>, kind: MessageKind, wire: &WireSchema) -> Result
         let span = meta.span(entry).ok_or_else(|| meta.outside(index, wire.column_name(column)))?;
         buffers.push(BufferLayout { column, part, offset: span.offset, length: span.length });
     }
-    if let (Some(note), MessageKind::Batch) = (&meta.note, kind) {
+    if let Some(note) = &meta.note {
         for (column, spans) in note.columns() {
             buffers.extend(spans.iter().map(|span| BufferLayout {
                 column,

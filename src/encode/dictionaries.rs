@@ -7,8 +7,8 @@ use arrow_array::{Array, ArrayRef};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
-use super::is_same_array;
 use crate::dataframe::{DataFrame, same_child_flags};
+use crate::join::is_same_array;
 use crate::wire::schema::WireSchema;
 
 /// The values that the receiver has, by dictionary.

@@ -11,8 +11,6 @@ mod measure;
 mod slices;
 mod walk;
 
-use std::sync::Arc;
-
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
 use arrow_schema::{Metadata, SchemaRef};
@@ -417,9 +415,4 @@ impl<'c> From<&'c Column> for ColumnRef<'c> {
 /// there are up to two per frame (absent bitmaps), 16 for each node, and the tables.
 fn header_capacity(frames: usize) -> usize {
     256 + 48 * frames
-}
-
-/// Whether two arrays are the same memory.
-fn is_same_array(a: &ArrayRef, b: &ArrayRef) -> bool {
-    Arc::ptr_eq(a, b) || (a.len() == b.len() && a.to_data().ptr_eq(&b.to_data()))
 }
