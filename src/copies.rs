@@ -23,6 +23,10 @@ pub enum CopyReason {
     Compressed,
     /// A buffer decompressed.
     Decompressed,
+    /// Values written into a pickle, or to a buffer beside it that says what is missing.
+    Pickled,
+    /// Values read from a pickle.
+    Unpickled,
 }
 
 impl fmt::Display for CopyReason {
@@ -35,6 +39,8 @@ impl fmt::Display for CopyReason {
             CopyReason::Misaligned => "misaligned frame",
             CopyReason::Compressed => "compression",
             CopyReason::Decompressed => "decompression",
+            CopyReason::Pickled => "pickling",
+            CopyReason::Unpickled => "unpickling",
         })
     }
 }

@@ -230,6 +230,13 @@ impl Batch {
         self.rows
     }
 
+    /// Puts another column of the same length in the place of one.
+    pub(crate) fn replace_column(&mut self, index: usize, column: Column) {
+        if let Some(place) = self.columns.get_mut(index) {
+            *place = column;
+        }
+    }
+
     fn into_record_batch(self, schema: SchemaRef) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         let native = |(index, column): (usize, Column)| match column {

@@ -6,6 +6,7 @@ use arrow_schema::{ArrowError, DataType};
 use flatbuffers::InvalidFlatbuffer;
 
 use crate::copies::CopyReason;
+use crate::pickle::Inexact;
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -45,6 +46,7 @@ impl Error {
             | DictionaryOfDictionary { .. }
             | Unstarted
             | CodecDisabled { .. }
+            | Inexact { .. }
             | Opaque { .. } => Fault::Caller,
             Limit { .. } | CopyLimit { .. } => Fault::Limit,
             Memory { .. } | Io(_) | CodecFailed { .. } => Fault::System,
@@ -321,6 +323,13 @@ pub enum ErrorKind {
         /// What it holds: the sender's name of the type.
         type_name: String,
     },
+    /// A column that no pickle carries without changing it.
+    Inexact {
+        /// The column.
+        column: String,
+        /// Why.
+        reason: Inexact,
+    },
     /// The input asks for more than [`Limits`](crate::Limits) allows.
     Limit {
         /// The limit, by its field in [`Limits`](crate::Limits).
@@ -569,6 +578,10 @@ impl fmt::Display for ErrorKind {
             Opaque { column, type_name } => {
                 write!(f, "column {column:?} is opaque (a pickled {type_name}): it has no Arrow values")
             }
+            Inexact { column, reason } => write!(
+                f,
+                "column {column:?} cannot be pickled exactly: {reason}; let it travel as its Arrow buffers (`Carriage::OpaqueOrNative`), or change it"
+            ),
             Limit { limit, requested, allowed } => {
                 write!(f, "the input asks for {requested} where `Limits::{limit}` allows {allowed}")
             }

@@ -47,6 +47,8 @@ mod frames;
 mod join;
 mod layout;
 mod limits;
+mod pandas;
+pub mod pickle;
 mod transport;
 mod wire;
 
@@ -54,7 +56,7 @@ pub use compression::Compression;
 pub use copies::{Copied, CopyReason, CopyReport};
 pub use dataframe::{Batch, Column, DataFrame, OpaqueColumn};
 pub use decode::{Decoder, from_buffers};
-pub use encode::{Encoder, Target, to_buffers};
+pub use encode::{Carriage, Encoder, Target, to_buffers};
 pub use error::{Error, ErrorKind, Fault, Part, Result};
 pub use frames::Frames;
 pub use layout::{BufferLayout, Layout, MessageKind, MessageLayout};

@@ -431,7 +431,7 @@ fn an_error_leaves_the_stream_as_it_was() {
         stream.push(encoder.encode_batch(&first).unwrap());
         refused(&mut encoder, &sliced_second);
         stream.push(encoder.encode_batch(&second).unwrap());
-        stream.push(encoder.finish());
+        stream.push(encoder.finish().unwrap());
 
         let counts = (0..stream.len()).map(|piece| {
             let new = messages_after(&stream[..piece], &stream[piece]);
@@ -519,7 +519,7 @@ impl Stream {
 
     /// The dataframe and all that was sent of it.
     fn end(mut self) -> (DataFrame, Frames) {
-        self.sent.push(self.encoder.finish());
+        self.sent.push(self.encoder.finish().unwrap());
         let df = DataFrame::try_from_batches(self.schema.unwrap(), self.batches).unwrap();
         (df, joined(self.sent))
     }

@@ -465,7 +465,7 @@ fn an_encoder_and_a_decoder_can_be_used_again() {
         assert_same(&df, &decoder.decode(whole).unwrap(), &name);
         decoder.decode(start).unwrap();
         assert_same(&df, &decoder.decode(piece).unwrap(), &name);
-        assert!(decoder.decode(encoder.finish()).unwrap().batches().is_empty());
+        assert!(decoder.decode(encoder.finish().unwrap()).unwrap().batches().is_empty());
     }
 }
 

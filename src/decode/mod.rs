@@ -22,7 +22,7 @@ mod trusted;
 mod validate;
 
 use arrow_buffer::Buffer;
-use arrow_schema::{Metadata, SchemaRef};
+use arrow_schema::{FieldRef, Metadata, SchemaRef};
 
 use crate::copies::{CopyBudget, CopyReport};
 use crate::dataframe::{Batch, Column, DataFrame, OpaqueColumn, project_schema};
@@ -117,6 +117,8 @@ struct Stream {
     places: Option<Vec<usize>>,
     /// Whether each column of the stream is wanted.
     wanted: Vec<bool>,
+    /// Of each column of the stream that is opaque, the sender's name of its type.
+    opaque: Vec<Option<String>>,
     dictionaries: Dictionaries,
     metadata: Metadata,
 }
@@ -316,18 +318,18 @@ impl Stream {
                 reader.skip(field.data_type())?;
                 continue;
             }
-            if opaque::is_marked(field) {
-                opaque_columns.push((index, columns.len(), field));
+            if let Some(Some(type_name)) = self.opaque.get(index) {
+                opaque_columns.push((index, columns.len(), type_name));
             }
             columns.push(Column::Native(reader.column(field.data_type())?));
         }
         let mut payload = reader.payload(&self.wanted)?;
         reader.finish()?;
-        for (index, place, field) in opaque_columns {
+        for (index, place, type_name) in opaque_columns {
             let (Some(slot), Some(buffers)) = (columns.get_mut(place), payload.remove(&index)) else {
-                return Err(ErrorKind::PayloadLost { column: field.name().clone() }.into());
+                return Err(ErrorKind::PayloadLost { column: self.wire.column_name(index).to_owned() }.into());
             };
-            *slot = Column::Opaque(OpaqueColumn::new(opaque::type_name(field), meta.rows, buffers));
+            *slot = Column::Opaque(OpaqueColumn::new(type_name.as_str(), meta.rows, buffers));
         }
         match &self.places {
             None => Ok(columns),
@@ -353,7 +355,9 @@ impl Stream {
                 (schema, wanted, Some(places))
             }
         };
+        let type_name = |field: &FieldRef| opaque::is_marked(field).then(|| opaque::type_name(field));
+        let opaque = wire.schema.fields().iter().map(type_name).collect();
         let dictionaries = Dictionaries::new(&wire, &wanted)?;
-        Ok(Stream { wire, schema, places, wanted, dictionaries, metadata })
+        Ok(Stream { wire, schema, places, wanted, opaque, dictionaries, metadata })
     }
 }

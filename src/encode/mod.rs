@@ -1,41 +1,42 @@
 //! DataFrame → Frames.
 //!
+//! Columns that travel as pickles become opaque columns first ([`pickled`]). Then
 //! [`Encoder`] walks the arrays once per batch ([`walk`]), collects their buffers as frames
 //! ([`body`]) and writes the metadata (`crate::wire`). What a slice has to copy is decided
 //! in [`slices`], by the bytes that [`measure`] counts; what a stream must say about
 //! dictionaries in [`dictionaries`].
 
 mod body;
+mod carriage;
 mod dictionaries;
 mod measure;
+mod pickled;
 mod slices;
+mod unify;
 mod walk;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_buffer::Buffer;
-use arrow_schema::{Metadata, SchemaRef};
+use arrow_schema::{Field, Metadata, SchemaRef};
 use flatbuffers::FlatBufferBuilder;
 
 use crate::compression::Compression;
 use crate::copies::{CopyBudget, CopyReport};
-use crate::dataframe::{Column, DataFrame, OpaqueColumn, check_same_schema};
+use crate::dataframe::{Batch, Column, DataFrame, OpaqueColumn, check_same_schema};
 use crate::error::{ErrorKind, Result};
 use crate::frames::Frames;
+use crate::pickle::Forms;
 use crate::wire::opaque::{self, MESSAGE_KEY};
 use crate::wire::schema::WireSchema;
 use crate::wire::write::{self, BatchParts, DictionaryParts};
 use body::{Body, MetDictionary};
 use dictionaries::Dictionaries;
+use pickled::{Plan, Rules};
 use slices::Carried;
 use walk::Walk;
 
-/// Who will rebuild the dataframe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Target {
-    /// Any reader of Arrow: every column travels as its own buffers.
-    Arrow,
-}
+pub use carriage::{Carriage, Target};
+pub(crate) use pickled::original_schema;
 
 /// Splits a dataframe into a header and frames, without copying a column.
 ///
@@ -92,6 +93,7 @@ pub fn to_buffers(df: &DataFrame, target: Target) -> Result<Frames> {
 /// # Ok(()) }
 /// ```
 pub struct Encoder {
+    rules: Rules,
     compression: Option<Compression>,
     trim: bool,
     deltas: bool,
@@ -106,6 +108,8 @@ pub struct Encoder {
 #[derive(Debug)]
 struct Stream {
     schema: WireSchema,
+    /// What becomes of the batches' columns; none while a whole dataframe is encoded.
+    plan: Option<Plan>,
     dictionaries: Dictionaries,
     /// How many batches came before, for errors.
     batches: usize,
@@ -115,8 +119,8 @@ impl Encoder {
     /// An encoder for that receiver: no compression, any number of copied bytes, whole
     /// dictionaries, changed dictionaries replaced.
     pub fn new(target: Target) -> Self {
-        let Target::Arrow = target;
         Encoder {
+            rules: Rules { target, forms: Forms::default(), carriage: None },
             compression: None,
             trim: false,
             deltas: false,
@@ -126,6 +130,35 @@ impl Encoder {
             spare: Vec::new(),
             frames_hint: 0,
         }
+    }
+
+    /// Decides how each column travels, by its index and field, instead of the target.
+    ///
+    /// ```
+    /// use arrow_frames::{Carriage, Encoder, Target};
+    /// use arrow::datatypes::DataType;
+    ///
+    /// // Dates too become Python objects; "note" stays an Arrow column.
+    /// let encoder = Encoder::new(Target::Pandas).with_carriage(|_, field| {
+    ///     match (field.name().as_str(), field.data_type()) {
+    ///         ("note", _) => Carriage::Native,
+    ///         (_, DataType::Date32) => Carriage::Opaque,
+    ///         _ => Target::Pandas.carriage(field),
+    ///     }
+    /// });
+    /// ```
+    pub fn with_carriage(
+        mut self,
+        carriage: impl Fn(usize, &Field) -> Carriage + Send + Sync + 'static,
+    ) -> Self {
+        self.rules.carriage = Some(Box::new(carriage));
+        self
+    }
+
+    /// Chooses among the forms that pickled columns can take.
+    pub fn with_forms(mut self, forms: Forms) -> Self {
+        self.rules.forms = forms;
+        self
     }
 
     /// Compresses every buffer by itself, as Arrow IPC does. Each is then a counted copy.
@@ -144,7 +177,7 @@ impl Encoder {
     /// Sends only the dictionary values that a slice uses, where that is cheaper.
     ///
     /// Off by default, since unused values (categories) are data. It never applies to
-    /// ordered dictionaries, nor in a stream of several batches.
+    /// ordered dictionaries, nor in a stream of several batches, nor for pandas.
     pub fn with_trimmed_dictionaries(mut self, trim: bool) -> Self {
         self.trim = trim;
         self
@@ -170,12 +203,14 @@ impl Encoder {
     /// # Errors
     ///
     /// [`ErrorKind::CopyLimit`], [`ErrorKind::DictionaryOfDictionary`],
-    /// [`ErrorKind::CodecDisabled`].
+    /// [`ErrorKind::CodecDisabled`], [`ErrorKind::Inexact`].
     pub fn encode(&mut self, df: &DataFrame) -> Result<Frames> {
         self.copies.reset();
+        let df = &*self.rules.apply(df, &mut self.copies)?;
         let mut out = self.output();
         let mut schema = WireSchema::new(df.schema().clone())?;
-        let trim = self.trim && df.batches().len() == 1;
+        // To pandas, unused values are categories.
+        let trim = self.trim && df.batches().len() == 1 && self.rules.target != Target::Pandas;
         if !trim {
             dictionaries::share_ids(&mut schema, df);
         }
@@ -192,12 +227,15 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DictionaryOfDictionary`], [`ErrorKind::CodecDisabled`].
+    /// [`ErrorKind::DictionaryOfDictionary`], [`ErrorKind::CodecDisabled`],
+    /// [`ErrorKind::Inexact`].
     pub fn start(&mut self, schema: &SchemaRef) -> Result<Frames> {
         self.copies.reset();
         let mut out = self.output();
-        let schema = WireSchema::new(schema.clone())?;
-        self.stream = Some(self.push_schema(&mut out, schema, &Metadata::new())?);
+        let plan = self.rules.plan(schema)?;
+        let schema = WireSchema::new(plan.wire_schema()?)?;
+        let stream = self.push_schema(&mut out, schema, &Metadata::new())?;
+        self.stream = Some(Stream { plan: Some(plan), ..stream });
         Ok(self.frames(out))
     }
 
@@ -206,7 +244,8 @@ impl Encoder {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unstarted`], [`ErrorKind::SchemaMismatch`], [`ErrorKind::CopyLimit`].
+    /// [`ErrorKind::Unstarted`], [`ErrorKind::SchemaMismatch`], [`ErrorKind::CopyLimit`],
+    /// [`ErrorKind::Inexact`].
     /// After an error the stream is as it was before the call.
     pub fn encode_batch(&mut self, batch: &RecordBatch) -> Result<Frames> {
         self.copies.reset();
@@ -216,26 +255,57 @@ impl Encoder {
         result
     }
 
-    /// Ends the stream: the frames of its end marker.
-    pub fn finish(&mut self) -> Frames {
+    /// Ends the stream: the frames of its end marker. A stream for pandas that had no batch
+    /// gets one of no rows first, which has the dtypes.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode_batch`](Encoder::encode_batch).
+    pub fn finish(&mut self) -> Result<Frames> {
         self.copies.reset();
-        self.stream = None;
-        let mut header = Vec::new();
-        write::end(&mut header);
-        Frames::new(header, Vec::new())
+        let mut out = self.output();
+        if let Some(mut stream) = self.stream.take()
+            && self.rules.target == Target::Pandas
+            && stream.batches == 0
+            && let Some(batch) = stream.plan.as_ref().and_then(Plan::empty_batch)
+        {
+            self.push_planned(&mut stream, &mut out, &batch)?;
+        }
+        write::end(&mut out.header);
+        Ok(self.frames(out))
     }
 
     fn encode_batch_of(&mut self, stream: &mut Stream, batch: &RecordBatch) -> Result<Frames> {
-        check_same_schema(stream.batches, &stream.schema.schema, batch.schema_ref())?;
+        if let Some(plan) = &stream.plan {
+            check_same_schema(stream.batches, plan.schema(), batch.schema_ref())?;
+        }
         stream.batches += 1;
         stream.dictionaries.begin();
         let mut out = self.output();
-        let columns = batch.columns().iter().map(ColumnRef::Native);
-        let result = self.push_batch(stream, &mut out, batch.num_rows(), columns, &Metadata::new(), false);
+        let result = match &stream.plan {
+            Some(plan) if !plan.is_trivial() => {
+                self.push_planned(stream, &mut out, &Batch::from(batch.clone()))
+            }
+            _ => {
+                let columns = batch.columns().iter().map(ColumnRef::Native);
+                self.push_batch(stream, &mut out, batch.num_rows(), columns, &Metadata::new(), false)
+            }
+        };
         if result.is_err() {
             stream.dictionaries.undo();
+            stream.batches -= 1;
         }
         result.map(|()| self.frames(out))
+    }
+
+    /// Pickles what the stream's plan says, and encodes the batch.
+    fn push_planned(&mut self, stream: &mut Stream, out: &mut Output, batch: &Batch) -> Result<()> {
+        let columns = match &stream.plan {
+            Some(plan) => plan.columns(batch, &mut self.copies)?,
+            None => batch.columns().to_vec(),
+        };
+        let columns = columns.iter().map(ColumnRef::from);
+        self.push_batch(stream, out, batch.num_rows(), columns, &Metadata::new(), false)
     }
 
     fn output(&self) -> Output {
@@ -258,7 +328,7 @@ impl Encoder {
         }
         write::schema(&mut self.builder, &mut out.header, &schema, metadata)?;
         let dictionaries = Dictionaries::new(&schema, self.deltas);
-        Ok(Stream { schema, dictionaries, batches: 0 })
+        Ok(Stream { schema, plan: None, dictionaries, batches: 0 })
     }
 
     /// Walks one batch, sends the dictionaries it met, then the batch.
@@ -381,6 +451,8 @@ impl Encoder {
 impl std::fmt::Debug for Encoder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Encoder")
+            .field("target", &self.rules.target)
+            .field("forms", &self.rules.forms)
             .field("compression", &self.compression)
             .field("trim", &self.trim)
             .field("deltas", &self.deltas)

@@ -1,13 +1,24 @@
 //! What this crate writes into field and message metadata: the mark of an opaque column
 //! and the place of its payload. `docs/FORMAT.md` has the format.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
-use arrow_schema::{DataType, Field};
+use arrow_buffer::Buffer;
+use arrow_schema::{DataType, Field, Metadata, Schema};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use flatbuffers::FlatBufferBuilder;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::batch::Span;
-use super::{ALIGNMENT, padded};
+use super::envelope::{self, Next};
+use super::message::{Header, Message};
+use super::schema::WireSchema;
+use super::{ALIGNMENT, padded, write};
+use crate::error::Result;
+use crate::limits::Limits;
 
 /// The key in field metadata that marks an opaque column.
 pub(crate) const FIELD_KEY: &str = "arrow_frames";
@@ -25,10 +36,90 @@ pub(crate) fn is_marked(field: &Field) -> bool {
 
 /// The sender's name of an opaque column's type; empty where the mark does not say.
 pub(crate) fn type_name(field: &Field) -> String {
-    let mark = field.metadata().get(FIELD_KEY);
-    let json: Option<Value> = mark.and_then(|mark| serde_json::from_str(mark).ok());
-    let name = json.as_ref().and_then(|json| json.get("type_name")?.as_str());
-    name.unwrap_or_default().to_owned()
+    MarkParts::of(field).text("type_name").unwrap_or_default()
+}
+
+/// What a field says of its opaque column; what it does not say is empty.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Mark {
+    /// The sender's name of the type.
+    pub type_name: String,
+    /// Whose type it is: `pandas` or `python`.
+    pub vendor_name: String,
+    /// The field of the Arrow column that was pickled, if it was one.
+    pub field: Option<Field>,
+    /// What the pandas metadata said of the column, as it was written.
+    pub pandas: Option<String>,
+}
+
+impl Mark {
+    /// Reads the mark of a field.
+    pub(crate) fn of(field: &Field, limits: &Limits) -> Mark {
+        let parts = MarkParts::of(field);
+        Mark {
+            type_name: parts.text("type_name").unwrap_or_default(),
+            vendor_name: parts.text("vendor_name").unwrap_or_default(),
+            field: parts.text("field").and_then(|base64| read_field(&base64, limits)),
+            pandas: parts.0.get("pandas").map(|entry| (*entry).get().to_owned()),
+        }
+    }
+
+    /// A field of that name with this mark.
+    pub(crate) fn field(&self, name: &str) -> Result<Field> {
+        let mut text = format!(
+            "{{\"type_name\":{},\"vendor_name\":{}",
+            Value::from(self.type_name.as_str()),
+            Value::from(self.vendor_name.as_str())
+        );
+        if let Some(field) = &self.field {
+            // Base64 has nothing that JSON escapes.
+            text.push_str(",\"field\":\"");
+            text.push_str(&write_field(field)?);
+            text.push('"');
+        }
+        if let Some(pandas) = &self.pandas {
+            text.push_str(",\"pandas\":");
+            text.push_str(pandas);
+        }
+        text.push('}');
+        let metadata = Metadata::new().with(FIELD_KEY, text);
+        Ok(Field::new(name, DataType::Null, true).with_metadata(metadata))
+    }
+}
+
+/// The entries of a mark, none if it is no JSON object.
+struct MarkParts<'m>(BTreeMap<String, &'m RawValue>);
+
+impl<'m> MarkParts<'m> {
+    fn of(field: &'m Field) -> Self {
+        let text = field.metadata().get(FIELD_KEY).map(String::as_str).unwrap_or_default();
+        MarkParts(serde_json::from_str(text).unwrap_or_default())
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        serde_json::from_str(self.0.get(key)?.get()).ok()
+    }
+}
+
+/// A field as a Schema message in base64.
+fn write_field(field: &Field) -> Result<String> {
+    let schema = WireSchema::new(Arc::new(Schema::new(vec![field.clone()])))?;
+    let mut message = Vec::new();
+    write::schema(&mut FlatBufferBuilder::new(), &mut message, &schema, &Metadata::new())?;
+    Ok(BASE64.encode(message))
+}
+
+/// The field of a Schema message in base64. One that cannot be read is as good as none.
+fn read_field(base64: &str, limits: &Limits) -> Option<Field> {
+    let message = BASE64.decode(base64).ok()?;
+    // A flatbuffer is read where it is aligned.
+    let message = Buffer::from_slice_ref(message);
+    let Next::Message(envelope) = envelope::next(&message, 0, limits).ok()? else { return None };
+    let flatbuffer = message.get(envelope.metadata)?;
+    let Header::Schema(schema) = Message::parse(flatbuffer, 0, limits).ok()?.header else { return None };
+    let schema = WireSchema::read(schema, limits).ok()?.schema;
+    let [field] = &schema.fields()[..] else { return None };
+    Some(field.as_ref().clone())
 }
 
 /// What a message says about the opaque columns in its body.

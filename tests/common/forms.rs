@@ -39,7 +39,7 @@ pub fn through_pieces(df: &DataFrame) -> DataFrame {
         assert!(!decoder.is_finished());
         batches.extend(decoded.into_record_batches().unwrap());
     }
-    let end = decoder.decode(encoder.finish()).unwrap();
+    let end = decoder.decode(encoder.finish().unwrap()).unwrap();
     assert!(decoder.is_finished() && end.batches().is_empty());
     DataFrame::try_from_batches(decoder.schema().unwrap().clone(), batches).unwrap()
 }
