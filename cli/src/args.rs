@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use arrow_frames::Compression;
+use arrow_frames::{Compression, Encoder, Target};
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::format::Format;
@@ -47,6 +47,9 @@ pub struct ExchangeArgs {
     /// The socket between the two processes
     #[arg(long, value_enum, default_value_t = Transport::DEFAULT)]
     pub transport: Transport,
+    /// Who the dataframe is for
+    #[arg(long, value_enum, default_value_t = For::Arrow)]
+    pub target: For,
     /// Compress every buffer
     #[arg(long, value_enum)]
     pub compress: Option<Codec>,
@@ -113,6 +116,9 @@ pub struct ConvertArgs {
     /// The format of the output, if its name does not tell
     #[arg(long, value_enum)]
     pub to: Option<Format>,
+    /// Who the output is for (Arrow IPC)
+    #[arg(long, value_enum, default_value_t = For::Arrow)]
+    pub target: For,
     /// Compress the output (Parquet and Arrow IPC)
     #[arg(long, value_enum)]
     pub compress: Option<Codec>,
@@ -153,6 +159,32 @@ impl Transport {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum For {
+    /// Any reader of Arrow
+    Arrow,
+    /// pandas: categoricals, strings and zoned timestamps travel as pickles
+    Pandas,
+}
+
+impl For {
+    /// For an encoder.
+    pub fn target(self) -> Target {
+        match self {
+            For::Arrow => Target::Arrow,
+            For::Pandas => Target::Pandas,
+        }
+    }
+
+    /// As the option spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            For::Arrow => "arrow",
+            For::Pandas => "pandas",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Codec {
     /// LZ4 frames
     Lz4,
@@ -178,5 +210,14 @@ impl Codec {
             Codec::Lz4 => "lz4",
             Codec::Zstd => "zstd",
         }
+    }
+}
+
+/// An encoder for the options of the command line.
+pub fn encoder(target: For, codec: Option<Codec>) -> Encoder {
+    let encoder = Encoder::new(target.target());
+    match codec {
+        Some(codec) => encoder.with_compression(codec.compression()),
+        None => encoder,
     }
 }

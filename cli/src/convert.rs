@@ -7,11 +7,11 @@ use std::path::Path;
 
 use arrow_frames::DataFrame;
 
-use crate::args::{Codec, ConvertArgs};
+use crate::args::{ConvertArgs, For};
 use crate::failure::{Failure, Outcome};
 use crate::format::{EXTENSIONS, Format};
 use crate::input::{self, Input};
-use crate::save::save;
+use crate::save::{Form, save};
 
 /// Runs `convert`.
 pub fn run(args: &ConvertArgs) -> Outcome {
@@ -27,6 +27,10 @@ pub fn run(args: &ConvertArgs) -> Outcome {
     if format == Format::Csv && args.compress.is_some() {
         return Err(Failure::usage(output.display(), "CSV has no compression: leave --compress away"));
     }
+    if !matches!(format, Format::File | Format::Stream) && args.target != For::Arrow {
+        let why = "only Arrow IPC is written for a target: leave --target away, or write .arrow or .arrows";
+        return Err(Failure::usage(output.display(), why));
+    }
     if input::is_pipe(output) && format != Format::Csv && io::stdout().is_terminal() {
         return Err(Failure::usage(
             "stdout",
@@ -34,41 +38,33 @@ pub fn run(args: &ConvertArgs) -> Outcome {
         ));
     }
     let df = Input::open(&args.input, args.from)?.dataframe()?;
-    let target = Target { format, codec: args.compress };
+    let form = Form { format, codec: args.compress, target: args.target };
     if input::is_pipe(output) {
-        target.print(df)
+        print(df, form)
     } else {
-        target.write(df, output).map_err(|error| Failure::of_file(output, error))
+        write(df, form, output).map_err(|error| Failure::of_file(output, error))
     }
 }
 
-/// What is written.
-struct Target {
-    format: Format,
-    codec: Option<Codec>,
+/// Writes a file, which gets its name when it is complete.
+fn write(df: DataFrame, form: Form, path: &Path) -> Result<(), Box<dyn Error>> {
+    // A pipe or a device is written to as it is; replacing it would be a surprise.
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return save(df, form, File::options().write(true).open(path)?);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut file = new_file().tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    save(df, form, file.as_file_mut())?;
+    file.persist(path)?;
+    Ok(())
 }
 
-impl Target {
-    /// Writes a file, which gets its name when it is complete.
-    fn write(&self, df: DataFrame, path: &Path) -> Result<(), Box<dyn Error>> {
-        // A pipe or a device is written to as it is; replacing it would be a surprise.
-        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-            return save(df, self.format, self.codec, File::options().write(true).open(path)?);
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut file = new_file().tempfile_in(folder.unwrap_or(Path::new(".")))?;
-        save(df, self.format, self.codec, file.as_file_mut())?;
-        file.persist(path)?;
-        Ok(())
-    }
-
-    /// Writes to stdout. A reader that has gone away wanted no more.
-    fn print(&self, df: DataFrame) -> Outcome {
-        let mut pipe = Pipe { stdout: io::stdout(), is_closed: false };
-        match save(df, self.format, self.codec, &mut pipe) {
-            Err(error) if !pipe.is_closed => Err(Failure::new("stdout", error)),
-            _ => Ok(()),
-        }
+/// Writes to stdout. A reader that has gone away wanted no more.
+fn print(df: DataFrame, form: Form) -> Outcome {
+    let mut pipe = Pipe { stdout: io::stdout(), is_closed: false };
+    match save(df, form, &mut pipe) {
+        Err(error) if !pipe.is_closed => Err(Failure::new("stdout", error)),
+        _ => Ok(()),
     }
 }
 

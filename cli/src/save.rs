@@ -4,41 +4,50 @@ use std::error::Error;
 use std::io::{BufWriter, Write};
 
 use arrow_array::{Array, RecordBatch, RecordBatchOptions};
-use arrow_frames::{DataFrame, Encoder, ErrorKind, Frames, Target, write_segments};
+use arrow_frames::{DataFrame, ErrorKind, Frames, write_segments};
 use arrow_schema::ArrowError;
 use arrow_schema::{Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-use crate::args::Codec;
+use crate::args::{Codec, For, encoder};
 use crate::format::Format;
 use crate::guard;
 use crate::utc::utc;
 
 type Saved<T = ()> = Result<T, Box<dyn Error>>;
 
+/// What is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    pub format: Format,
+    pub codec: Option<Codec>,
+    /// Who Arrow IPC is for.
+    pub target: For,
+}
+
 /// Writes the whole dataframe. After an error, part of it may have been written.
-pub fn save(df: DataFrame, format: Format, codec: Option<Codec>, to: impl Write + Send) -> Saved {
-    let job = || match format {
-        Format::Parquet => parquet(df, codec, to),
+pub fn save(df: DataFrame, form: Form, to: impl Write + Send) -> Saved {
+    let job = || match form.format {
+        Format::Parquet => parquet(df, form.codec, to),
         Format::Csv => csv(df, to),
-        Format::File => file(df, codec, to),
-        Format::Stream => stream(&df, codec, to),
+        Format::File => file(df, form, to),
+        Format::Stream => stream(&df, form, to),
     };
     guard::guarded(job).map_err(|panic| format!("its writer gave up: {panic}"))?
 }
 
-fn stream(df: &DataFrame, codec: Option<Codec>, mut to: impl Write) -> Saved {
-    write_segments(&mut to, encode(df, codec)?.segments()?)?;
+fn stream(df: &DataFrame, form: Form, mut to: impl Write) -> Saved {
+    write_segments(&mut to, encode(df, form)?.segments()?)?;
     Ok(to.flush()?)
 }
 
-fn file(df: DataFrame, codec: Option<Codec>, mut to: impl Write) -> Saved {
-    let frames = encode(&df, codec)?;
+fn file(df: DataFrame, form: Form, mut to: impl Write) -> Saved {
+    let frames = encode(&df, form)?;
     let frames = match frames.file_form() {
         Err(error) if matches!(error.kind(), ErrorKind::DictionaryChanged { .. }) => {
-            encode(&with_one_dictionary(df)?, codec)?
+            encode(&with_one_dictionary(df)?, form)?
         }
         _ => frames,
     };
@@ -46,12 +55,8 @@ fn file(df: DataFrame, codec: Option<Codec>, mut to: impl Write) -> Saved {
     Ok(to.flush()?)
 }
 
-fn encode(df: &DataFrame, codec: Option<Codec>) -> arrow_frames::Result<Frames> {
-    let mut encoder = Encoder::new(Target::Arrow);
-    if let Some(codec) = codec {
-        encoder = encoder.with_compression(codec.compression());
-    }
-    encoder.encode(df)
+fn encode(df: &DataFrame, form: Form) -> arrow_frames::Result<Frames> {
+    encoder(form.target, form.codec).encode(df)
 }
 
 /// The same rows in the same batches, with one dictionary per column, as a file needs it.

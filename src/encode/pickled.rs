@@ -64,11 +64,7 @@ impl Rules {
     }
 
     /// The dataframe as it travels.
-    pub(super) fn apply<'d>(
-        &self,
-        df: &'d DataFrame,
-        copies: &mut CopyBudget,
-    ) -> Result<Cow<'d, DataFrame>> {
+    pub(super) fn apply<'d>(&self, df: &'d DataFrame, copies: &mut CopyBudget) -> Result<Cow<'d, DataFrame>> {
         let mut plan = self.plan(df.schema())?;
         if plan.is_trivial() {
             return Ok(Cow::Borrowed(df));
@@ -163,12 +159,13 @@ impl Plan {
     /// The columns of a batch as they travel.
     pub(super) fn columns(&self, batch: &Batch, copies: &mut CopyBudget) -> Result<Vec<Column>> {
         let columns = batch.columns().iter().zip(self.schema.fields()).zip(&self.dtypes).enumerate();
-        let travelling = |(index, ((column, field), dtype)): (usize, ((&Column, &FieldRef), &Option<String>))| {
-            match (column, dtype) {
+        let travelling =
+            |(index, ((column, field), dtype)): (usize, ((&Column, &FieldRef), &Option<String>))| match (
+                column, dtype,
+            ) {
                 (Column::Native(array), Some(dtype)) => self.pickle(index, array, field, dtype, copies),
                 _ => Ok(column.clone()),
-            }
-        };
+            };
         columns.map(travelling).collect()
     }
 
@@ -182,8 +179,14 @@ impl Plan {
         Some(Batch::new_unchecked(columns, 0, Metadata::new()))
     }
 
-    fn pickle_column(&self, column: usize, batches: &[Batch], copies: &mut CopyBudget) -> Result<Vec<Column>> {
-        let (Some(field), Some(Some(dtype))) = (self.schema.fields().get(column), self.dtypes.get(column)) else {
+    fn pickle_column(
+        &self,
+        column: usize,
+        batches: &[Batch],
+        copies: &mut CopyBudget,
+    ) -> Result<Vec<Column>> {
+        let (Some(field), Some(Some(dtype))) = (self.schema.fields().get(column), self.dtypes.get(column))
+        else {
             return Ok(Vec::new());
         };
         let arrays: Option<Vec<ArrayRef>> =

@@ -28,7 +28,8 @@ pub(super) fn categories(
     let Some(DataType::Dictionary(key, _)) = pieces.first().map(|piece| piece.data_type()) else {
         return Ok(pieces);
     };
-    let values: Vec<ArrayRef> = pieces.iter().map(|piece| piece.as_any_dictionary().values().clone()).collect();
+    let values: Vec<ArrayRef> =
+        pieces.iter().map(|piece| piece.as_any_dictionary().values().clone()).collect();
     let is_shared = values.windows(2).all(|pair| match pair {
         [a, b] => is_same_array(a, b) || a == b,
         _ => true,

@@ -22,8 +22,11 @@ pub(crate) fn describe<'f>(fields: impl Iterator<Item = (&'f Field, bool)>) -> S
 }
 
 fn entry(field: &Field, is_opaque: bool) -> Value {
-    let (pandas_type, numpy_type) =
-        if is_opaque { ("empty", "object".to_owned()) } else { types(field.data_type(), field.is_nullable()) };
+    let (pandas_type, numpy_type) = if is_opaque {
+        ("empty", "object".to_owned())
+    } else {
+        types(field.data_type(), field.is_nullable())
+    };
     json!({
         "name": field.name(),
         "field_name": field.name(),
@@ -36,9 +39,8 @@ fn entry(field: &Field, is_opaque: bool) -> Value {
 /// pandas' name of the logical type, and the dtype that a reader builds.
 fn types(data_type: &DataType, is_nullable: bool) -> (&'static str, String) {
     use DataType::*;
-    let number = |name: &'static str, nullable: &str| {
-        (name, if is_nullable { nullable } else { name }.to_owned())
-    };
+    let number =
+        |name: &'static str, nullable: &str| (name, if is_nullable { nullable } else { name }.to_owned());
     match data_type {
         Boolean => number("bool", "boolean"),
         Int8 => number("int8", "Int8"),

@@ -256,7 +256,8 @@ mod tests {
             w.list(["lo", "mid", "hi"], Writer::text);
             w.boolean(true);
         });
-        let expected = b"\x80\x05\x8c\x06pandas\x8c\x16Categorical.from_codes\x93\x8c\x05numpy\x8c\nfrombuffer\x93\x97\
+        let expected =
+            b"\x80\x05\x8c\x06pandas\x8c\x16Categorical.from_codes\x93\x8c\x05numpy\x8c\nfrombuffer\x93\x97\
             \x8c\x02i1K\x05\x87R](\x8c\x02lo\x8c\x03mid\x8c\x02hie\x88\x87R.";
         assert_eq!(writer.finish()[0].as_slice(), expected);
     }

@@ -3,14 +3,14 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use arrow_frames::{DataFrame, Encoder, Target, write_segments};
+use arrow_frames::{DataFrame, Encoder, write_segments};
 
 use super::peer::Peer;
 use super::protocol::{Arrived, Copies, Run, Verdict};
 use super::report::{Contents, FramesTimes, PeerTimes, Report};
 use super::second_process::{CONNECT_TIMEOUT, SecondProcess};
 use super::socket::{self, Listener, Socket};
-use crate::args::{ExchangeArgs, Transport};
+use crate::args::{ExchangeArgs, Transport, encoder};
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
 use crate::{output, progress};
@@ -52,10 +52,7 @@ fn exchange<L: Listener>(args: &ExchangeArgs, df: &DataFrame, listener: L) -> Ou
     let command = &mut receiver_command(args, &listener)?;
     // The second process reads the file while this one warms up.
     let mut second = SecondProcess::start(command, listener, CONNECT_TIMEOUT)?;
-    let mut encoder = Encoder::new(Target::Arrow);
-    if let Some(codec) = args.compress {
-        encoder = encoder.with_compression(codec.compression());
-    }
+    let mut encoder = encoder(args.target, args.compress);
     let frames = encoder.encode(df).map_err(|error| Failure::of_file(&args.file, error))?;
     let contents = Contents::new(df, &frames).map_err(|error| Failure::of_file(&args.file, error))?;
     let encode_copies = Copies::of_report(encoder.copies());

@@ -146,7 +146,9 @@ impl<'c> Categories<'c> {
         // Zero has two signs and is one category.
         let fixed = match array.data_type() {
             Boolean => array.as_boolean().values().iter().map(u8::from).collect(),
-            Float16 => array.as_primitive::<Float16Type>().values().iter().map(|v| v.to_f32() + 0.0).collect(),
+            Float16 => {
+                array.as_primitive::<Float16Type>().values().iter().map(|v| v.to_f32() + 0.0).collect()
+            }
             Float32 => array.as_primitive::<Float32Type>().values().iter().map(|v| v + 0.0).collect(),
             Float64 => array.as_primitive::<Float64Type>().values().iter().map(|v| v + 0.0).collect(),
             _ => values_of(array),

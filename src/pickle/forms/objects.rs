@@ -1,16 +1,16 @@
 //! Python objects: arrays of `object` that hold scalars, `None` where a value is missing.
 
+use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::temporal_conversions::{date32_to_datetime, date64_to_datetime};
 use arrow_array::types::*;
-use arrow_array::Array;
 use arrow_schema::{DataType, TimeUnit};
 use chrono::{Datelike, NaiveDateTime, NaiveTime};
 
 use super::{Inexact, Pickler, numbers};
-use crate::pickle::Writer;
 use crate::copies::CopyReason;
 use crate::error::Result;
+use crate::pickle::Writer;
 
 /// Whether values of that type have a Python scalar that is exactly them.
 pub(super) fn check(data_type: &DataType) -> Result<(), Inexact> {
@@ -153,9 +153,8 @@ fn decimal(w: &mut Writer, digits: &str) {
 
 /// `datetime.date(year, month, day)`, of the years 1 to 9999.
 fn date(w: &mut Writer, moment: Option<NaiveDateTime>, row: usize, value: i64) -> Result<(), Inexact> {
-    let is_known = |moment: &NaiveDateTime| {
-        moment.time() == NaiveTime::MIN && (1..=9999).contains(&moment.year())
-    };
+    let is_known =
+        |moment: &NaiveDateTime| moment.time() == NaiveTime::MIN && (1..=9999).contains(&moment.year());
     let moment = moment.filter(is_known).ok_or(Inexact::OutOfRange { row, value })?;
     w.call("datetime", "date", 3, |w| {
         w.int(moment.year().into());

@@ -63,10 +63,23 @@ mod tests {
         for name in ["UTC", "Europe/Paris", "US/Pacific", "Etc/GMT+5", "America/Argentina/Buenos_Aires"] {
             assert_eq!(Zone::parse(name), Ok(Zone::Name(name)));
         }
-        for (zone, seconds) in [("+00:00", 0), ("+05:30", 19_800), ("-03:30", -12_600), ("+0930", 34_200), ("-08", -28_800)] {
+        for (zone, seconds) in
+            [("+00:00", 0), ("+05:30", 19_800), ("-03:30", -12_600), ("+0930", 34_200), ("-08", -28_800)]
+        {
             assert_eq!(Zone::parse(zone), Ok(Zone::Offset { seconds }), "{zone}");
         }
-        for zone in ["", "Mars/Olympus", "europe/paris", "+24:00", "+1:00", "+01:60", "05:30", "+01:0", "+ab:cd", "+é0"] {
+        for zone in [
+            "",
+            "Mars/Olympus",
+            "europe/paris",
+            "+24:00",
+            "+1:00",
+            "+01:60",
+            "05:30",
+            "+01:0",
+            "+ab:cd",
+            "+é0",
+        ] {
             assert_eq!(Zone::parse(zone), Err(Inexact::Zone { zone: zone.to_owned() }), "{zone}");
         }
     }
