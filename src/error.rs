@@ -6,6 +6,7 @@ use arrow_schema::{ArrowError, DataType};
 use flatbuffers::InvalidFlatbuffer;
 
 use crate::copies::CopyReason;
+use crate::pickle::PickleFault;
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -46,7 +47,8 @@ impl Error {
             | Unstarted
             | CodecDisabled { .. }
             | Opaque { .. } => Fault::Caller,
-            Limit { .. } | CopyLimit { .. } => Fault::Limit,
+            Limit { .. } | CopyLimit { .. } | Pickle { refused: PickleFault::Budget { .. }, .. } => Fault::Limit,
+            Pickle { refused: PickleFault::Type { .. } | PickleFault::NoArrowType { .. }, .. } => Fault::Caller,
             Memory { .. } | Io(_) | CodecFailed { .. } => Fault::System,
             _ => Fault::Input,
         }
@@ -321,6 +323,16 @@ pub enum ErrorKind {
         /// What it holds: the sender's name of the type.
         type_name: String,
     },
+    /// A pickle that is malformed, asks for what is not allowed, or whose values are not
+    /// what was asked for.
+    Pickle {
+        /// The column, if the pickle is one of a column.
+        column: String,
+        /// The byte of the pickle: of the opcode, or of the value or call that is meant.
+        position: u64,
+        /// What was refused.
+        refused: PickleFault,
+    },
     /// The input asks for more than [`Limits`](crate::Limits) allows.
     Limit {
         /// The limit, by its field in [`Limits`](crate::Limits).
@@ -568,6 +580,12 @@ impl fmt::Display for ErrorKind {
             ),
             Opaque { column, type_name } => {
                 write!(f, "column {column:?} is opaque (a pickled {type_name}): it has no Arrow values")
+            }
+            Pickle { column, position, refused } if column.is_empty() => {
+                write!(f, "pickle refused at byte {position}: {refused}")
+            }
+            Pickle { column, position, refused } => {
+                write!(f, "column {column:?}: pickle refused at byte {position}: {refused}")
             }
             Limit { limit, requested, allowed } => {
                 write!(f, "the input asks for {requested} where `Limits::{limit}` allows {allowed}")

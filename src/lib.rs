@@ -47,6 +47,7 @@ mod frames;
 mod join;
 mod layout;
 mod limits;
+pub mod pickle;
 mod transport;
 mod wire;
 
