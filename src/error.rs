@@ -6,7 +6,7 @@ use arrow_schema::{ArrowError, DataType};
 use flatbuffers::InvalidFlatbuffer;
 
 use crate::copies::CopyReason;
-use crate::pickle::Inexact;
+use crate::pickle::{Inexact, PickleFault};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -48,7 +48,8 @@ impl Error {
             | CodecDisabled { .. }
             | Inexact { .. }
             | Opaque { .. } => Fault::Caller,
-            Limit { .. } | CopyLimit { .. } => Fault::Limit,
+            Limit { .. } | CopyLimit { .. } | Pickle { refused: PickleFault::Budget { .. }, .. } => Fault::Limit,
+            Pickle { refused: PickleFault::Type { .. } | PickleFault::NoArrowType { .. }, .. } => Fault::Caller,
             Memory { .. } | Io(_) | CodecFailed { .. } => Fault::System,
             _ => Fault::Input,
         }
@@ -330,6 +331,16 @@ pub enum ErrorKind {
         /// Why.
         reason: Inexact,
     },
+    /// A pickle that is malformed, asks for what is not allowed, or whose values are not
+    /// what was asked for.
+    Pickle {
+        /// The column, if the pickle is one of a column.
+        column: String,
+        /// The byte of the pickle: of the opcode, or of the value or call that is meant.
+        position: u64,
+        /// What was refused.
+        refused: PickleFault,
+    },
     /// The input asks for more than [`Limits`](crate::Limits) allows.
     Limit {
         /// The limit, by its field in [`Limits`](crate::Limits).
@@ -582,6 +593,12 @@ impl fmt::Display for ErrorKind {
                 f,
                 "column {column:?} cannot be pickled exactly: {reason}; let it travel as its Arrow buffers (`Carriage::OpaqueOrNative`), or change it"
             ),
+            Pickle { column, position, refused } if column.is_empty() => {
+                write!(f, "pickle refused at byte {position}: {refused}")
+            }
+            Pickle { column, position, refused } => {
+                write!(f, "column {column:?}: pickle refused at byte {position}: {refused}")
+            }
             Limit { limit, requested, allowed } => {
                 write!(f, "the input asks for {requested} where `Limits::{limit}` allows {allowed}")
             }

@@ -3,13 +3,107 @@
 //!
 //! Bytes are written and read; nothing is ever executed.
 //!
-//! - [`Writer`] writes opcodes; big buffers stay beside the pickle, shared.
-//! - [`Forms`] chooses among the forms that a column can take.
+//! A [`Writer`] writes opcodes, and leaves big buffers beside the pickle, shared; [`Forms`]
+//! chooses among the forms that columns can take. Reading takes three steps, each of
+//! which may refuse:
+//!
+//! 1. [`Pickle::parse`] turns the opcodes into a graph in an arena. Names that are on an
+//!    exact list ([`allowed_names`]) are the only ones that may be called, and the
+//!    [`PickleLimits`] bound what a few bytes can ask for.
+//! 2. [`Pickle::check`] looks at the arguments of every call, and at the buffers that they
+//!    are given: what passes may be handed to Python.
+//! 3. [`Pickle::to_array`] makes an Arrow array of what has an Arrow type, with the same
+//!    checks. Buffers are shared, not copied, wherever their layout is Arrow's.
+//!
+//! `docs/PICKLE.md` lists the names and why each is there.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss
+)]
 
+mod allow;
+mod disassemble;
+mod fault;
 mod forms;
+mod graph;
+mod limits;
+mod machine;
 mod opcode;
+mod scan;
+mod walk;
 mod writer;
 
+use arrow_buffer::Buffer;
+
+use crate::error::Result;
+use graph::{Graph, Id, View};
+
+pub use allow::{AllowedName, Role, allowed_names};
+pub use disassemble::{Disassembly, Instruction, disassemble};
+pub use fault::{PickleBudget, PickleFault};
 pub(crate) use forms::{Categories, Pickler, dtype_name};
 pub use forms::{Forms, Inexact, TextForm, ZonedForm, index, multi_index, range_index};
+pub use limits::PickleLimits;
 pub use writer::Writer;
+
+/// A pickle that was parsed, and of which nothing was executed. It shares its buffers.
+///
+/// ```
+/// use arrow_frames::pickle::Pickle;
+///
+/// // A list of two strings.
+/// let pickle = Pickle::parse(&[b"\x80\x05](\x8c\x02lo\x8c\x02hie.".as_slice().into()])?;
+/// assert_eq!(pickle.describe(), "a list of 2 values: str");
+///
+/// // No global is called that is not on the list.
+/// let error = Pickle::parse(&[b"\x80\x05\x8c\x02os\x8c\x06system\x93.".as_slice().into()]).unwrap_err();
+/// assert_eq!(error.to_string(), "pickle refused at byte 14: `os.system` is not an allowed name");
+/// # Ok::<(), arrow_frames::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Pickle {
+    /// The pickle itself.
+    bytes: Buffer,
+    /// Its out-of-band buffers.
+    buffers: Vec<Buffer>,
+    graph: Graph,
+    root: Id,
+}
+
+impl Pickle {
+    /// Parses a pickle, which comes first, and its out-of-band buffers, in the order of
+    /// [`OpaqueColumn::buffers`](crate::OpaqueColumn::buffers).
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Pickle`](crate::ErrorKind::Pickle), which says what was refused and at
+    /// which byte.
+    pub fn parse(buffers: &[Buffer]) -> Result<Self> {
+        Self::parse_within(buffers, &PickleLimits::default())
+    }
+
+    /// The same within other limits.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](Self::parse).
+    pub fn parse_within(buffers: &[Buffer], limits: &PickleLimits) -> Result<Self> {
+        let (bytes, buffers) = match buffers.split_first() {
+            Some((bytes, buffers)) => (bytes.clone(), buffers.to_vec()),
+            None => (Buffer::default(), Vec::new()),
+        };
+        let (graph, root) = machine::run(&bytes, buffers.len(), limits)?;
+        let pickle = Pickle { bytes, buffers, graph, root };
+        walk::check(pickle.view(), limits)?;
+        Ok(pickle)
+    }
+
+    fn view(&self) -> View<'_> {
+        View { bytes: &self.bytes, buffers: &self.buffers, graph: &self.graph }
+    }
+}

@@ -4,6 +4,10 @@
 //! constructors that every pandas has had since 1.5, take positional arguments only, and
 //! leave the big buffers out-of-band, so one pickle loads everywhere and shares memory.
 //! `docs/FORMAT.md` lists them.
+#![allow(
+    clippy::arithmetic_side_effects,
+    reason = "the numbers are lengths of arrays of this process, not of anything that came in"
+)]
 
 mod categorical;
 mod extension;

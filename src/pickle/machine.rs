@@ -1,0 +1,495 @@
+//! The machine that turns opcodes into a graph. It has a stack, marks and a memo, as Python's
+//! has, and calls nothing.
+//!
+//! What Python would have seen at a call is what the graph says: a container must not change
+//! once something refers to it.
+
+use super::allow::{self, Name};
+use super::fault::{PickleBudget, PickleFault, refuse};
+use super::graph::{Graph, Id, Kind, Node};
+use super::limits::PickleLimits;
+use super::opcode::*;
+use super::scan::{self, Shape};
+use crate::error::{ErrorKind, Result};
+
+/// Runs a pickle to its end; returns the graph and the one value that is left.
+pub(super) fn run(bytes: &[u8], buffers: usize, limits: &PickleLimits) -> Result<(Graph, Id)> {
+    let mut machine = Machine {
+        bytes,
+        limits,
+        graph: Graph::default(),
+        stack: Vec::new(),
+        marks: Vec::new(),
+        memo: Vec::new(),
+        at: 0,
+        next: 0,
+        base: 0,
+        frame_end: None,
+        buffers: 0,
+        operations: 0,
+    };
+    for singleton in [Kind::None, Kind::True, Kind::False, Kind::EmptyTuple] {
+        push(&mut machine.graph.nodes, Node::new(singleton, 0))?;
+    }
+    machine.start()?;
+    while machine.step()? {}
+    machine.finish(buffers)
+}
+
+/// The values that have no bytes of their own are the first four nodes.
+const NONE_ID: Id = Id(0);
+const TRUE_ID: Id = Id(1);
+const FALSE_ID: Id = Id(2);
+const EMPTY_TUPLE_ID: Id = Id(3);
+
+/// A refused name is shown up to this many characters: twice the longest allowed one.
+const SHOWN: usize = 100;
+
+struct Machine<'p> {
+    bytes: &'p [u8],
+    limits: &'p PickleLimits,
+    graph: Graph,
+    stack: Vec<Id>,
+    /// Heights of the stack at the marks.
+    marks: Vec<usize>,
+    memo: Vec<Id>,
+    /// Where the current opcode is, and where the next one is.
+    at: usize,
+    next: usize,
+    /// The height of the stack at the last mark: below are values of others.
+    base: usize,
+    frame_end: Option<usize>,
+    buffers: usize,
+    operations: u64,
+}
+
+impl Machine<'_> {
+    /// Takes `PROTO`, which every pickle of these protocols starts with.
+    fn start(&mut self) -> Result<()> {
+        match self.bytes {
+            [] => self.refuse(PickleFault::Truncated { needed: 2, available: 0 }),
+            [PROTO, 4 | 5, ..] => {
+                self.next = 2;
+                Ok(())
+            }
+            [PROTO, version, ..] => self.refuse(PickleFault::Protocol { version: Some(*version) }),
+            [PROTO] => self.refuse(PickleFault::Truncated { needed: 2, available: 1 }),
+            _ => self.refuse(PickleFault::Protocol { version: None }),
+        }
+    }
+
+    /// Takes one opcode; says whether there is another.
+    #[inline]
+    fn step(&mut self) -> Result<bool> {
+        self.at = self.next;
+        let Some(&opcode) = self.bytes.get(self.at) else {
+            return self.refuse(PickleFault::Truncated { needed: 1, available: 0 });
+        };
+        self.operations = self.operations.saturating_add(1);
+        if self.operations > self.limits.max_operations {
+            return self.over(PickleBudget::Operations, self.limits.max_operations);
+        }
+        // By far the most frequent opcode comes first.
+        if opcode == SHORT_BINUNICODE {
+            self.text(1)?;
+        } else {
+            self.next = self.at.saturating_add(1);
+            self.opcode(opcode)?;
+        }
+        if let Some(end) = self.frame_end
+            && self.next >= end
+        {
+            if self.next > end {
+                return self.refuse(PickleFault::FrameEnd { end: end as u64 });
+            }
+            self.frame_end = None;
+        }
+        Ok(opcode != STOP)
+    }
+
+    /// Does what an opcode says.
+    fn opcode(&mut self, opcode: u8) -> Result<()> {
+        match opcode {
+            STOP => Ok(()),
+            FRAME => self.frame(),
+            MARK => {
+                self.base = self.stack.len();
+                push(&mut self.marks, self.base)
+            }
+            POP => self.pop(opcode).map(drop),
+            POP_MARK => {
+                let height = self.unmark(opcode)?;
+                self.stack.truncate(height);
+                Ok(())
+            }
+            MEMOIZE => self.memoize(),
+            BINGET => self.get(1),
+            LONG_BINGET => self.get(4),
+            NONE => push(&mut self.stack, NONE_ID),
+            NEWTRUE => push(&mut self.stack, TRUE_ID),
+            NEWFALSE => push(&mut self.stack, FALSE_ID),
+            EMPTY_TUPLE => push(&mut self.stack, EMPTY_TUPLE_ID),
+            BININT => self.scalar(Kind::Int, Shape::Number(4)),
+            BININT1 => self.scalar(Kind::Int, Shape::Number(1)),
+            BININT2 => self.scalar(Kind::Int, Shape::Number(2)),
+            LONG1 => self.long(1),
+            LONG4 => self.long(4),
+            BINFLOAT => self.scalar(Kind::Float, Shape::Number(8)),
+            BINUNICODE => self.text(4),
+            BINUNICODE8 => self.text(8),
+            SHORT_BINBYTES => self.scalar(Kind::Bytes, Shape::Counted(1)),
+            BINBYTES => self.scalar(Kind::Bytes, Shape::Counted(4)),
+            BINBYTES8 => self.scalar(Kind::Bytes, Shape::Counted(8)),
+            BYTEARRAY8 => self.scalar(Kind::ByteArray, Shape::Counted(8)),
+            NEXT_BUFFER => {
+                let number = self.buffers;
+                self.buffers = number.saturating_add(1);
+                self.push_node(Node::new(Kind::Buffer, number as u64))
+            }
+            READONLY_BUFFER => self.read_only(),
+            EMPTY_LIST => self.container(Kind::List, 0),
+            EMPTY_DICT => self.container(Kind::Dict, 0),
+            EMPTY_SET => self.container(Kind::Set, 0),
+            APPEND => self.add(opcode, Kind::List, 1),
+            SETITEM => self.add(opcode, Kind::Dict, 2),
+            APPENDS => self.add_marked(opcode, Kind::List),
+            SETITEMS => self.add_marked(opcode, Kind::Dict),
+            ADDITEMS => self.add_marked(opcode, Kind::Set),
+            TUPLE => self.collect(opcode, Kind::Tuple),
+            FROZENSET => self.collect(opcode, Kind::FrozenSet),
+            TUPLE1 => self.container(Kind::Tuple, 1),
+            TUPLE2 => self.container(Kind::Tuple, 2),
+            TUPLE3 => self.container(Kind::Tuple, 3),
+            STACK_GLOBAL => self.global(),
+            REDUCE => self.call(opcode, Kind::Call),
+            NEWOBJ => self.call(opcode, Kind::New),
+            BUILD => self.build(),
+            PROTO => self.refuse(PickleFault::Misplaced { opcode }),
+            _ => self.refuse(PickleFault::Opcode { opcode }),
+        }
+    }
+
+    fn finish(self, buffers: usize) -> Result<(Graph, Id)> {
+        let trailing = self.bytes.len().saturating_sub(self.next) as u64;
+        if trailing > 0 {
+            return refuse(self.next as u64, PickleFault::Trailing { bytes: trailing });
+        }
+        if self.buffers != buffers {
+            return self.refuse(PickleFault::Buffers { used: self.buffers, given: buffers });
+        }
+        match (self.stack.as_slice(), self.marks.len()) {
+            ([root], 0) => Ok((self.graph, *root)),
+            (values, marks) => self.refuse(PickleFault::Unfinished { values: values.len(), marks }),
+        }
+    }
+
+    fn frame(&mut self) -> Result<()> {
+        if self.frame_end.is_some() {
+            return self.refuse(PickleFault::Misplaced { opcode: FRAME });
+        }
+        let argument = scan::argument(self.bytes, self.at, Shape::Number(8))?;
+        let length = scan::number(self.bytes.get(argument.clone()).unwrap_or_default());
+        let available = self.bytes.len().saturating_sub(argument.end);
+        match usize::try_from(length) {
+            Ok(length) if length > 0 && length <= available => {
+                self.next = argument.end;
+                self.frame_end = Some(self.next.saturating_add(length));
+                Ok(())
+            }
+            _ => self.refuse(PickleFault::Frame { length, available: available as u64 }),
+        }
+    }
+
+    #[inline]
+    fn text(&mut self, width: usize) -> Result<()> {
+        let argument = scan::argument(self.bytes, self.at, Shape::Counted(width))?;
+        let text = self.bytes.get(argument.clone()).unwrap_or_default();
+        if !text.is_ascii() && simdutf8::basic::from_utf8(text).is_err() {
+            return self.refuse(PickleFault::Utf8);
+        }
+        self.next = argument.end;
+        self.push_node(Node::new(Kind::Text, self.at as u64))
+    }
+
+    fn scalar(&mut self, kind: Kind, shape: Shape) -> Result<()> {
+        self.next = scan::argument(self.bytes, self.at, shape)?.end;
+        self.push_node(Node::new(kind, self.at as u64))
+    }
+
+    fn long(&mut self, width: usize) -> Result<()> {
+        let argument = scan::argument(self.bytes, self.at, Shape::Counted(width))?;
+        let allowed = self.limits.max_integer_bytes;
+        if argument.len() > allowed {
+            return self.over(PickleBudget::IntegerBytes, allowed as u64);
+        }
+        self.next = argument.end;
+        self.push_node(Node::new(Kind::Int, self.at as u64))
+    }
+
+    fn memoize(&mut self) -> Result<()> {
+        if self.memo.len() as u64 >= self.limits.max_memo {
+            return self.over(PickleBudget::Memo, self.limits.max_memo);
+        }
+        let top = self.top(MEMOIZE)?;
+        push(&mut self.memo, top)
+    }
+
+    fn get(&mut self, width: usize) -> Result<()> {
+        let argument = scan::argument(self.bytes, self.at, Shape::Number(width))?;
+        self.next = argument.end;
+        let index = scan::number(self.bytes.get(argument).unwrap_or_default());
+        match usize::try_from(index).ok().and_then(|index| self.memo.get(index)) {
+            Some(id) => push(&mut self.stack, *id),
+            None => self.refuse(PickleFault::Memo { index, memoized: self.memo.len() }),
+        }
+    }
+
+    fn read_only(&mut self) -> Result<()> {
+        let id = self.pop(READONLY_BUFFER)?;
+        let node = self.graph.node(id);
+        match node.kind() {
+            Kind::Buffer => self.push_node(Node::new(Kind::ReadOnlyBuffer, node.payload() as u64)),
+            kind => self.refuse(PickleFault::Operand { opcode: READONLY_BUFFER, found: kind.text() }),
+        }
+    }
+
+    /// Adds the top values to the container below them.
+    fn add(&mut self, opcode: u8, kind: Kind, count: usize) -> Result<()> {
+        match self.stack.len().checked_sub(count) {
+            Some(height) if height > self.base => self.add_from(opcode, kind, height),
+            _ => self.refuse(PickleFault::Underflow { opcode }),
+        }
+    }
+
+    /// Adds the values above the last mark to the container below it.
+    fn add_marked(&mut self, opcode: u8, kind: Kind) -> Result<()> {
+        let height = self.unmark(opcode)?;
+        if height <= self.base {
+            return self.refuse(PickleFault::Underflow { opcode });
+        }
+        self.add_from(opcode, kind, height)
+    }
+
+    fn add_from(&mut self, opcode: u8, kind: Kind, height: usize) -> Result<()> {
+        let parent = height.checked_sub(1).and_then(|below| self.stack.get(below)).copied();
+        let parent = self.graph.node(parent.unwrap_or(NONE_ID));
+        if parent.kind() != kind {
+            return self.refuse(PickleFault::Operand { opcode, found: parent.kind().text() });
+        }
+        let count = self.stack.len().saturating_sub(height);
+        if kind == Kind::Dict && !count.is_multiple_of(2) {
+            return self.refuse(PickleFault::Underflow { opcode });
+        }
+        self.adopt(opcode, parent.payload(), height)
+    }
+
+    /// Makes a container of the values above the last mark.
+    fn collect(&mut self, opcode: u8, kind: Kind) -> Result<()> {
+        let height = self.unmark(opcode)?;
+        match self.stack.len().saturating_sub(height) {
+            0 if kind == Kind::Tuple => push(&mut self.stack, EMPTY_TUPLE_ID),
+            count => self.container(kind, count),
+        }
+    }
+
+    /// Makes a container of the top values.
+    fn container(&mut self, kind: Kind, count: usize) -> Result<()> {
+        let height = match self.stack.len().checked_sub(count) {
+            Some(height) if height >= self.base => height,
+            _ => {
+                let opcode = self.bytes.get(self.at).copied().unwrap_or_default();
+                return self.refuse(PickleFault::Underflow { opcode });
+            }
+        };
+        let index = self.graph.containers.len();
+        let allowed = self.limits.max_free_containers.saturating_add(self.bytes.len() as u64 / 4);
+        if index as u64 >= allowed {
+            return self.over(PickleBudget::Containers, allowed);
+        }
+        push(&mut self.graph.containers, Graph::empty(self.at as u64))?;
+        self.adopt(0, index, height)?;
+        self.push_node(Node::new(kind, index as u64))
+    }
+
+    /// Moves the values above a height of the stack into a container.
+    fn adopt(&mut self, opcode: u8, container: usize, height: usize) -> Result<()> {
+        if self.graph.containers.get(container).is_some_and(|container| container.is_used) {
+            return self.refuse(PickleFault::Changed { opcode });
+        }
+        let Graph { nodes, containers, edges, .. } = &mut self.graph;
+        let moved = self.stack.get(height..).unwrap_or_default();
+        let allowed = self.limits.max_edges.min(u64::from(u32::MAX));
+        if (edges.len() as u64).saturating_add(moved.len() as u64) > allowed {
+            return self.over(PickleBudget::Edges, allowed);
+        }
+        edges.try_reserve(moved.len()).map_err(|_| no_memory::<Id>(moved.len()))?;
+        for id in moved {
+            let Some(node) = nodes.get(id.0 as usize) else { continue };
+            if node.kind().is_container()
+                && let Some(child) = containers.get_mut(node.payload())
+            {
+                child.is_used = true;
+            }
+        }
+        edges.extend_from_slice(moved);
+        let count = u32::try_from(moved.len()).unwrap_or(u32::MAX);
+        self.stack.truncate(height);
+        self.graph.adopt(container, count);
+        Ok(())
+    }
+
+    fn global(&mut self) -> Result<()> {
+        let name = self.pop(STACK_GLOBAL)?;
+        let module = self.pop(STACK_GLOBAL)?;
+        let (Some(module), Some(name)) = (self.text_of(module), self.text_of(name)) else {
+            let found = [module, name].map(|id| self.graph.kind(id)).into_iter().find(|k| *k != Kind::Text);
+            let found = found.unwrap_or(Kind::Text).text();
+            return self.refuse(PickleFault::Operand { opcode: STACK_GLOBAL, found });
+        };
+        match allow::lookup(module, name) {
+            Some(place) => self.push_node(Node::new(Kind::Global, place as u64)),
+            None => {
+                let [module, name] = [module, name].map(|text| text.chars().take(SHOWN).collect());
+                self.refuse(PickleFault::Name { module, name })
+            }
+        }
+    }
+
+    fn text_of(&self, id: Id) -> Option<&str> {
+        let node = self.graph.node(id);
+        let opcode = self.bytes.get(node.payload()).copied().filter(|_| node.kind() == Kind::Text)?;
+        let argument = scan::argument(self.bytes, node.payload(), scan::shape(opcode)?).ok()?;
+        std::str::from_utf8(self.bytes.get(argument)?).ok()
+    }
+
+    fn call(&mut self, opcode: u8, kind: Kind) -> Result<()> {
+        let Some(height) = self.stack.len().checked_sub(2).filter(|height| *height >= self.base) else {
+            return self.refuse(PickleFault::Underflow { opcode });
+        };
+        let (callee, arguments) = match self.stack.get(height..) {
+            Some([callee, arguments]) => (self.graph.node(*callee), *arguments),
+            _ => return self.refuse(PickleFault::Underflow { opcode }),
+        };
+        let found = self.graph.kind(arguments);
+        if !matches!(found, Kind::Tuple | Kind::EmptyTuple) {
+            return self.refuse(PickleFault::Operand { opcode, found: found.text() });
+        }
+        if callee.kind() != Kind::Global {
+            return self.refuse(PickleFault::Operand { opcode, found: callee.kind().text() });
+        }
+        let Some((name, allowed)) = allow::at(callee.payload()) else {
+            return self.refuse(PickleFault::Operand { opcode, found: callee.kind().text() });
+        };
+        let is_allowed = match kind {
+            Kind::New => allowed.role.may_be_made(),
+            _ => allowed.role.may_be_called(),
+        };
+        if !is_allowed {
+            return self.refuse(PickleFault::Call { name: name.text() });
+        }
+        match name {
+            Name::GetAttr => {
+                self.stack.truncate(height);
+                self.attribute(arguments)
+            }
+            // Its items are set later, as those of a dict are.
+            Name::OrderedDict if found == Kind::EmptyTuple => {
+                self.stack.truncate(height);
+                self.container(Kind::Dict, 0)
+            }
+            Name::OrderedDict => self.refuse(PickleFault::Call { name: name.text() }),
+            _ => self.container(kind, 2),
+        }
+    }
+
+    /// The one attribute that may be taken: `ZoneInfo._unpickle`.
+    fn attribute(&mut self, arguments: Id) -> Result<()> {
+        let mut children = self.graph.children(arguments);
+        let (of, attribute, more) = (children.next(), children.next(), children.next());
+        let of = of.map(|of| self.graph.node(of)).filter(|of| of.kind() == Kind::Global);
+        let of = of.and_then(|of| allow::at(of.payload()));
+        let attribute = attribute.and_then(|attribute| self.text_of(attribute));
+        if let (Some((Name::ZoneInfo, zone)), Some("_unpickle"), None) = (of, attribute, more)
+            && let Some(place) = allow::lookup(zone.module, "ZoneInfo._unpickle")
+        {
+            return self.push_node(Node::new(Kind::Global, place as u64));
+        }
+        self.refuse(PickleFault::Call { name: Name::GetAttr.text() })
+    }
+
+    fn build(&mut self) -> Result<()> {
+        let Some(height) = self.stack.len().checked_sub(1).filter(|height| *height > self.base) else {
+            return self.refuse(PickleFault::Underflow { opcode: BUILD });
+        };
+        let object = height.checked_sub(1).and_then(|below| self.stack.get(below)).copied();
+        let node = self.graph.node(object.unwrap_or(NONE_ID));
+        if !matches!(node.kind(), Kind::Call | Kind::New) {
+            return self.refuse(PickleFault::Operand { opcode: BUILD, found: node.kind().text() });
+        }
+        let children = object.map_or(0, |object| self.graph.children(object).len());
+        if children != 2 {
+            return self.refuse(PickleFault::Changed { opcode: BUILD });
+        }
+        self.adopt(BUILD, node.payload(), height)
+    }
+
+    #[inline]
+    fn push_node(&mut self, node: Node) -> Result<()> {
+        let index = self.graph.nodes.len();
+        let allowed = self.limits.max_nodes.min(u64::from(u32::MAX));
+        match u32::try_from(index) {
+            Ok(id) if (index as u64) < allowed => {
+                push(&mut self.graph.nodes, node)?;
+                push(&mut self.stack, Id(id))
+            }
+            _ => self.over(PickleBudget::Nodes, allowed),
+        }
+    }
+
+    fn top(&self, opcode: u8) -> Result<Id> {
+        match self.stack.last() {
+            Some(top) if self.stack.len() > self.base => Ok(*top),
+            _ => self.refuse(PickleFault::Underflow { opcode }),
+        }
+    }
+
+    fn pop(&mut self, opcode: u8) -> Result<Id> {
+        let top = self.top(opcode)?;
+        self.stack.pop();
+        Ok(top)
+    }
+
+    /// Takes the last mark; returns the height of the stack at it.
+    fn unmark(&mut self, opcode: u8) -> Result<usize> {
+        let Some(height) = self.marks.pop() else {
+            return self.refuse(PickleFault::NoMark { opcode });
+        };
+        self.base = self.marks.last().copied().unwrap_or_default();
+        Ok(height)
+    }
+
+    #[cold]
+    fn over<T>(&self, budget: PickleBudget, allowed: u64) -> Result<T> {
+        self.refuse(PickleFault::Budget { budget, allowed })
+    }
+
+    #[cold]
+    fn refuse<T>(&self, fault: PickleFault) -> Result<T> {
+        refuse(self.at as u64, fault)
+    }
+}
+
+/// Pushes, or says that there is no memory.
+#[inline]
+fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
+    if values.len() == values.capacity() {
+        values.try_reserve(1).map_err(|_| no_memory::<T>(values.len()))?;
+    }
+    values.push(value);
+    Ok(())
+}
+
+#[cold]
+fn no_memory<T>(count: usize) -> ErrorKind {
+    ErrorKind::Memory { bytes: (count as u64).saturating_mul(size_of::<T>() as u64) }
+}

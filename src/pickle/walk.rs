@@ -1,0 +1,191 @@
+//! What is asked of a finished graph: that it ends, and does not get larger than it is.
+//!
+//! Every container is looked at, also those that the value no longer refers to: Python would
+//! have made them too.
+
+use std::collections::HashSet;
+
+use super::fault::{PickleBudget, PickleFault, refuse};
+use super::graph::{Container, Graph, Id, Kind, Value, View};
+use super::limits::PickleLimits;
+use crate::error::{ErrorKind, Result};
+
+/// Checks nesting, cycles, expansion and keys.
+pub(super) fn check(view: View<'_>, limits: &PickleLimits) -> Result<()> {
+    let graph = view.graph;
+    let mut levels = try_filled(graph.containers.len(), NEW)?;
+    let mut sizes = try_filled(graph.containers.len(), 0u64)?;
+    let free = limits.max_free_expansion;
+    let allowed = free.saturating_add((graph.edges.len() as u64).saturating_mul(16));
+    let mut path = Vec::new();
+    for start in 0..graph.containers.len() {
+        visit(graph, start, &mut levels, &mut sizes, &mut path, limits)?;
+    }
+    // What nothing refers to has all else in it.
+    let mut total = 0u64;
+    for (container, size) in graph.containers.iter().zip(&sizes).filter(|(c, _)| !c.is_used) {
+        total = total.saturating_add(*size);
+        if total > allowed {
+            return over(container, PickleBudget::Expansion, allowed);
+        }
+    }
+    for node in &graph.nodes {
+        let is_dict = match node.kind() {
+            Kind::Dict => true,
+            Kind::Set | Kind::FrozenSet => false,
+            _ => continue,
+        };
+        if let Some(container) = graph.containers.get(node.payload()) {
+            keys(view, container, is_dict, limits)?;
+        }
+    }
+    Ok(())
+}
+
+/// A container that was not visited, and one whose children are being visited; any other
+/// number is the levels in it.
+const NEW: u32 = 0;
+const OPEN: u32 = u32::MAX;
+
+/// Visits a container and all in it, children first.
+fn visit<'g>(
+    graph: &'g Graph,
+    start: usize,
+    levels: &mut [u32],
+    sizes: &mut [u64],
+    path: &mut Vec<Visit<'g>>,
+    limits: &PickleLimits,
+) -> Result<()> {
+    if levels.get(start) != Some(&NEW) {
+        return Ok(());
+    }
+    open(graph, start, levels, path);
+    while let Some(visit) = path.last_mut() {
+        let Some(child) = visit.children.next() else {
+            let (level, size) = (visit.below.saturating_add(1), visit.size);
+            let done = visit.container;
+            if level as usize > limits.max_depth {
+                return over_at(graph, done, PickleBudget::Depth, limits.max_depth as u64);
+            }
+            path.pop();
+            set(levels, done, level);
+            set(sizes, done, size);
+            if let Some(parent) = path.last_mut() {
+                parent.add(level, size);
+            }
+            continue;
+        };
+        let node = graph.node(child);
+        let index = node.payload();
+        match levels.get(index).copied().filter(|_| node.kind().is_container()) {
+            None => visit.size = visit.size.saturating_add(1),
+            Some(NEW) => {
+                if path.len() >= limits.max_depth {
+                    return over_at(graph, start, PickleBudget::Depth, limits.max_depth as u64);
+                }
+                open(graph, index, levels, path);
+            }
+            Some(OPEN) => {
+                let position = graph.containers.get(index).map_or(0, |container| container.position);
+                return refuse(position, PickleFault::Cycle);
+            }
+            Some(level) => visit.add(level, sizes.get(index).copied().unwrap_or_default()),
+        }
+    }
+    Ok(())
+}
+
+/// A container whose children are being visited.
+struct Visit<'g> {
+    container: usize,
+    children: super::graph::Children<'g>,
+    below: u32,
+    size: u64,
+}
+
+impl Visit<'_> {
+    fn add(&mut self, level: u32, size: u64) {
+        self.below = self.below.max(level);
+        self.size = self.size.saturating_add(size);
+    }
+}
+
+fn open<'g>(graph: &'g Graph, index: usize, levels: &mut [u32], path: &mut Vec<Visit<'g>>) {
+    if let Some(container) = graph.containers.get(index) {
+        set(levels, index, OPEN);
+        path.push(Visit { container: index, children: graph.children_of(container), below: 0, size: 1 });
+    }
+}
+
+/// Checks that the keys of a dict or set can be hashed, in time, and are not repeated.
+fn keys(view: View<'_>, container: &Container, is_dict: bool, limits: &PickleLimits) -> Result<()> {
+    let graph = view.graph;
+    let children = graph.children_of(container);
+    let mut colliding = 0usize;
+    let mut texts: HashSet<&[u8]> = HashSet::new();
+    let mut numbers: HashSet<i64> = HashSet::new();
+    for key in children.step_by(if is_dict { 2 } else { 1 }) {
+        let kind = graph.kind(key);
+        if !is_hashable(graph, key) {
+            return refuse(container.position, PickleFault::Unhashable { found: kind.text() });
+        }
+        let is_new = match kind {
+            Kind::Text => texts.insert(view.text_bytes(key).unwrap_or_default()),
+            Kind::Int => match view.value(key) {
+                Value::Int(number) if number.unsigned_abs() < HASHED_TO_ITSELF => numbers.insert(number),
+                _ => {
+                    colliding = colliding.saturating_add(1);
+                    true
+                }
+            },
+            Kind::None | Kind::True | Kind::False | Kind::EmptyTuple | Kind::Bytes | Kind::Global => true,
+            _ => {
+                colliding = colliding.saturating_add(1);
+                true
+            }
+        };
+        if is_dict && !is_new {
+            return refuse(container.position, PickleFault::DuplicateKey);
+        }
+        if colliding > limits.max_colliding_keys {
+            return over(container, PickleBudget::CollidingKeys, limits.max_colliding_keys as u64);
+        }
+    }
+    Ok(())
+}
+
+/// Python's hash of a smaller integer is the integer.
+const HASHED_TO_ITSELF: u64 = (1 << 61) - 1;
+
+/// Whether Python can hash a value: a tuple if all in it can be.
+fn is_hashable(graph: &Graph, id: Id) -> bool {
+    match graph.kind(id) {
+        Kind::List | Kind::Dict | Kind::Set | Kind::ByteArray | Kind::Buffer | Kind::ReadOnlyBuffer => false,
+        // Depth and expansion are bounded by now.
+        Kind::Tuple => graph.children(id).all(|child| is_hashable(graph, child)),
+        _ => true,
+    }
+}
+
+fn over<T>(container: &Container, budget: PickleBudget, allowed: u64) -> Result<T> {
+    refuse(container.position, PickleFault::Budget { budget, allowed })
+}
+
+fn over_at<T>(graph: &Graph, index: usize, budget: PickleBudget, allowed: u64) -> Result<T> {
+    let position = graph.containers.get(index).map_or(0, |container| container.position);
+    refuse(position, PickleFault::Budget { budget, allowed })
+}
+
+fn set<T>(values: &mut [T], index: usize, value: T) {
+    if let Some(place) = values.get_mut(index) {
+        *place = value;
+    }
+}
+
+fn try_filled<T: Clone>(count: usize, value: T) -> Result<Vec<T>> {
+    let bytes = (count as u64).saturating_mul(size_of::<T>() as u64);
+    let mut values = Vec::new();
+    values.try_reserve_exact(count).map_err(|_| ErrorKind::Memory { bytes })?;
+    values.resize(count, value);
+    Ok(values)
+}
