@@ -323,6 +323,8 @@ pub enum ErrorKind {
         column: String,
         /// What it holds: the sender's name of the type.
         type_name: String,
+        /// Why it has no Arrow values.
+        reason: Box<Error>,
     },
     /// A column that no pickle carries without changing it.
     Inexact {
@@ -586,8 +588,8 @@ impl fmt::Display for ErrorKind {
                 f,
                 "the payload of opaque column {column:?} was lost: something re-wrote the stream on the way"
             ),
-            Opaque { column, type_name } => {
-                write!(f, "column {column:?} is opaque (a pickled {type_name}): it has no Arrow values")
+            Opaque { column, type_name, reason } => {
+                write!(f, "column {column:?} is opaque (a pickled {type_name}) and has no Arrow values: {reason}")
             }
             Inexact { column, reason } => write!(
                 f,

@@ -74,9 +74,11 @@ pub struct ReceiverArgs {
 /// Show the messages, columns and frames of an Arrow IPC stream or file
 ///
 /// Input that does not decode is shown as far as it is sound, with what is wrong there.
+/// Of a .pkl file, with its out-of-band buffers beside it (.buf0, .buf1, …), the opcodes are
+/// shown, and what the restricted reader makes of them; nothing of it is executed.
 #[derive(clap::Args)]
 pub struct InspectArgs {
-    /// An Arrow IPC stream or file; `-` is stdin
+    /// An Arrow IPC stream or file, or a .pkl file; `-` is stdin
     pub file: PathBuf,
     /// Print one JSON document
     #[arg(long)]

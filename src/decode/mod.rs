@@ -18,6 +18,7 @@
 mod arrays;
 mod dictionaries;
 mod reader;
+mod resolve;
 mod trusted;
 mod validate;
 
@@ -39,6 +40,7 @@ use reader::{Incoming, Reader};
 use trusted::Trust;
 
 pub(crate) use reader::aligned_copy;
+pub(crate) use resolve::{Unknown, resolve};
 
 /// Rebuilds a dataframe from a header and its frames, without copying a column: each
 /// array's buffers are the frames.
@@ -210,6 +212,35 @@ impl Decoder {
         let (stream, df) = self.decode_messages(stream, &header, buffers)?;
         self.stream = Some(stream);
         Ok(df)
+    }
+
+    /// Turns opaque columns into Arrow arrays, as far as they have an Arrow type: those that
+    /// were pickled for pandas become what they were, to the schema's metadata. Nothing is
+    /// executed. The others stay opaque. Counts in [`copies`](Decoder::copies), and within
+    /// the same cap, together with what the last [`decode`](Decoder::decode) copied.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::CopyLimit`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::sync::Arc;
+    /// use arrow::array::{ArrayRef, RecordBatch, StringArray};
+    /// use arrow_frames::{Column, DataFrame, Decoder, Target, to_buffers};
+    ///
+    /// let name: ArrayRef = Arc::new(StringArray::from(vec!["lo", "hi"]));
+    /// let batch = RecordBatch::try_from_iter([("name", name)])?;
+    /// let frames = to_buffers(&DataFrame::from(batch.clone()), Target::Pandas)?;
+    ///
+    /// let mut decoder = Decoder::new().with_max_copied_bytes(0);
+    /// let df = decoder.decode(frames)?;
+    /// assert!(matches!(df.batches()[0].column(0), Some(Column::Opaque(_))));
+    /// assert_eq!(decoder.resolve(df)?.into_record_batch()?, batch);
+    /// # Ok(()) }
+    /// ```
+    pub fn resolve(&mut self, df: DataFrame) -> Result<DataFrame> {
+        resolve::resolve(df, &mut self.copies, Unknown::StaysOpaque)
     }
 
     fn decode_messages(

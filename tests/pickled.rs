@@ -1,0 +1,403 @@
+//! Columns that travel as pickles: for pandas, or because the caller says so. What was
+//! pickled comes back identical, what cannot be pickled exactly is refused, and buffers
+//! that suit the receiver are shared.
+
+mod common;
+
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, DictionaryArray, Float64Array, Int8Array, Int32Array, Int64Array,
+    LargeStringArray, RecordBatch, StringArray, StringViewArray, TimestampMicrosecondArray,
+};
+use arrow::datatypes::{DataType, Field, Int8Type, Int32Type, Schema, TimeUnit};
+use arrow_frames::pickle::{Forms, Inexact, TextForm, ZonedForm};
+use arrow_frames::{
+    Carriage, Column, CopyReason, DataFrame, Decoder, Encoder, Error, ErrorKind, Target, from_buffers,
+    to_buffers,
+};
+
+use common::*;
+
+const TEXT_FORMS: [TextForm; 5] = [
+    TextForm::Default,
+    TextForm::Object,
+    TextForm::StringPython,
+    TextForm::StringPyarrow,
+    TextForm::Str,
+];
+
+/// Every type, shape and null mode, as a sample of rows that a slice may have cut out.
+fn for_each_sample(mut check: impl FnMut(&str, &DataFrame)) {
+    for case in cases() {
+        for nulls in Nulls::ALL {
+            for (offset, rows) in [(0, 0), (0, 1), (0, 100), (3, 41), (8, 64)] {
+                let (field, array) = make(&case.field, offset + rows, nulls);
+                let name = format!("{}, nulls: {nulls:?}, {rows} rows from {offset}", case.name);
+                check(&name, &one_column(&field, &array.slice(offset, rows)));
+            }
+        }
+    }
+}
+
+/// Encodes, decodes, and says how many columns travelled as pickles.
+fn round_trip(encoder: &mut Encoder, df: &DataFrame) -> Result<(DataFrame, usize), Error> {
+    let mut decoder = Decoder::new();
+    let wire = decoder.decode(encoder.encode(df)?)?;
+    let opaque = |column: &&Column| matches!(column, Column::Opaque(_));
+    let pickled = wire.batches().first().map_or(0, |batch| batch.columns().iter().filter(opaque).count());
+    Ok((decoder.resolve(wire)?, pickled))
+}
+
+/// Whether a dataframe for pandas gets the batch that carries its dtypes.
+fn same_but_for_an_empty_batch(left: &DataFrame, right: &DataFrame) -> Result<(), String> {
+    if left.batches().is_empty() && right.num_rows() == 0 {
+        return Ok(());
+    }
+    same(left, right)
+}
+
+#[test]
+fn what_was_pickled_for_pandas_comes_back_identical() {
+    let (mut samples, mut pickled) = (0, 0);
+    for text in TEXT_FORMS {
+        for zoned in [ZonedForm::Shared, ZonedForm::AnyPandas] {
+            let forms = Forms { text, zoned };
+            let mut encoder = Encoder::new(Target::Pandas).with_forms(forms).with_carriage(|_, field| {
+                match Target::Pandas.carriage(field) {
+                    Carriage::Opaque => Carriage::OpaqueOrNative,
+                    carriage => carriage,
+                }
+            });
+            for_each_sample(|name, df| {
+                let (again, opaque) = round_trip(&mut encoder, df)
+                    .unwrap_or_else(|error| panic!("{name}, {forms:?}: {error}"));
+                assert_same(df, &again, &|| format!("{name}, {forms:?}"));
+                samples += 1;
+                pickled += opaque;
+            });
+        }
+    }
+    println!("{samples} samples, {pickled} of them pickled");
+    assert!(pickled * 5 > samples, "{pickled} of {samples} samples were pickled: too few to prove anything");
+}
+
+#[test]
+fn whatever_has_a_form_comes_back_identical() {
+    let (mut samples, mut pickled) = (0, 0);
+    let mut encoder = Encoder::new(Target::Arrow).with_carriage(|_, _| Carriage::OpaqueOrNative);
+    for_each_sample(|name, df| {
+        let (again, opaque) =
+            round_trip(&mut encoder, df).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_same(df, &again, &|| name.to_owned());
+        samples += 1;
+        pickled += opaque;
+    });
+    println!("{samples} samples, {pickled} of them pickled");
+    assert!(pickled * 2 > samples, "{pickled} of {samples} samples were pickled: too few to prove anything");
+}
+
+#[test]
+fn batches_come_back_identical_one_by_one() {
+    let case = case("dictionary_int16");
+    let batches: Vec<RecordBatch> = [(7, Nulls::None), (0, Nulls::None), (5, Nulls::None)]
+        .into_iter()
+        .map(|(rows, nulls)| {
+            let (field, array) = make(&case.field, rows, nulls);
+            one_column(&field, &array).into_record_batch().unwrap()
+        })
+        .collect();
+    let mut encoder = Encoder::new(Target::Pandas);
+    let mut decoder = Decoder::new();
+    let schema = batches[0].schema();
+    decoder.decode(encoder.start(&schema).unwrap()).unwrap();
+    for batch in &batches {
+        let df = decoder.decode(encoder.encode_batch(batch).unwrap()).unwrap();
+        assert!(matches!(df.batches()[0].column(0), Some(Column::Opaque(_))));
+        assert_same(&DataFrame::from(batch.clone()), &decoder.resolve(df).unwrap(), &|| "a batch".into());
+    }
+    let end = decoder.decode(encoder.finish().unwrap()).unwrap();
+    assert!(end.batches().is_empty() && decoder.is_finished());
+}
+
+/// Where a buffer lies.
+fn places(buffers: &[arrow_buffer::Buffer]) -> Vec<(*const u8, usize)> {
+    buffers.iter().filter(|b| !b.is_empty()).map(|b| (b.as_ptr(), b.len())).collect()
+}
+
+fn opaque_places(df: &DataFrame, target: Target) -> Vec<(*const u8, usize)> {
+    let frames = Encoder::new(target).with_max_copied_bytes(0).encode(df).unwrap();
+    places(&frames.buffers()[1..])
+}
+
+#[test]
+fn categoricals_zoned_timestamps_and_text_are_shared_under_a_cap_of_0() {
+    let keys = Int8Array::from(vec![0, 2, 1, 0]);
+    let categories = StringArray::from(vec!["lo", "mid", "hi"]);
+    let array: ArrayRef =
+        Arc::new(DictionaryArray::<Int8Type>::new(keys.clone(), Arc::new(categories.clone())));
+    let df = column("grade", array);
+    let of = |array: &dyn Array| places(array.to_data().buffers());
+    assert_eq!(opaque_places(&df, Target::Pandas), [of(&keys), of(&categories)].concat());
+
+    let values = TimestampMicrosecondArray::from(vec![1, 2, 3]).with_timezone("Europe/Paris");
+    let df = column("at", Arc::new(values.clone()));
+    assert_eq!(opaque_places(&df, Target::Pandas), of(&values));
+
+    for text in [
+        Arc::new(StringArray::from(vec!["a", "größe", ""])) as ArrayRef,
+        Arc::new(LargeStringArray::from(vec!["a", "größe", ""])),
+    ] {
+        let df = column("text", text.clone());
+        assert_eq!(opaque_places(&df, Target::Pandas), of(&text));
+    }
+}
+
+#[test]
+fn what_comes_back_shares_the_frames() {
+    let keys = Int32Array::from(vec![0, 2, 1, 0]);
+    let categories: ArrayRef = Arc::new(StringArray::from(vec!["lo", "mid", "hi"]));
+    let grade: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(keys, categories));
+    let at: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![1, 2, 3, 4]).with_timezone("+05:30"));
+    let name: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "", "d"]));
+    let batch = RecordBatch::try_from_iter([("grade", grade), ("at", at), ("name", name)]).unwrap();
+
+    let frames = to_buffers(&DataFrame::from(batch.clone()), Target::Pandas).unwrap();
+    let sent = places(frames.buffers());
+    let mut decoder = Decoder::new().with_max_copied_bytes(0);
+    let df = decoder.decode(frames).unwrap();
+    let again = decoder.resolve(df).unwrap().into_record_batch().unwrap();
+    assert_eq!(again, batch);
+    assert_eq!(decoder.copies().total(), 0);
+    let keys = again.column(0).as_dictionary::<Int32Type>();
+    for array in [keys.keys() as &dyn Array, keys.values(), again.column(1), again.column(2)] {
+        for place in places(array.to_data().buffers()) {
+            assert!(sent.contains(&place), "a buffer of {} is no frame", array.data_type());
+        }
+    }
+}
+
+#[test]
+fn what_nulls_and_objects_copy_is_counted_and_capped() {
+    let keys = Int8Array::from(vec![Some(0), None, Some(0)]);
+    let array = DictionaryArray::<Int8Type>::new(keys, Arc::new(StringArray::from(vec!["x"])));
+    let df = column("grade", Arc::new(array));
+    let mut encoder = Encoder::new(Target::Pandas);
+    encoder.encode(&df).unwrap();
+    assert_eq!(encoder.copies().of_reason(CopyReason::Pickled), 3);
+
+    let mut encoder = Encoder::new(Target::Pandas).with_max_copied_bytes(2);
+    let error = encoder.encode(&df).unwrap_err();
+    let expected = (2, 3, CopyReason::Pickled);
+    match error.into_kind() {
+        ErrorKind::CopyLimit { column, reason, requested, allowed } => {
+            assert_eq!((column.as_str(), (allowed, requested, reason)), ("grade", expected));
+        }
+        kind => panic!("{kind}"),
+    }
+
+    let text = column("text", Arc::new(StringArray::from(vec![Some("four"), None, Some("six six")])));
+    let mut encoder =
+        Encoder::new(Target::Pandas).with_forms(Forms { text: TextForm::Object, ..Forms::default() });
+    encoder.encode(&text).unwrap();
+    assert_eq!(encoder.copies().of_reason(CopyReason::Pickled), 11);
+}
+
+#[test]
+fn a_column_that_no_form_carries_exactly_is_an_error_with_its_name() {
+    let dictionary = |values: ArrayRef| -> ArrayRef {
+        Arc::new(DictionaryArray::<Int8Type>::new(Int8Array::from(vec![0]), values))
+    };
+    let zoned = |zone: &str| -> ArrayRef {
+        Arc::new(TimestampMicrosecondArray::from(vec![1]).with_timezone(zone))
+    };
+    let of_lists = make(&case("dictionary_of_list").field, 3, Nulls::None).1;
+    let list = DataType::List(item(DataType::Int32));
+    let cases: [(ArrayRef, Inexact); 7] = [
+        (zoned("Mars/Olympus"), Inexact::Zone { zone: "Mars/Olympus".into() }),
+        (zoned("europe/paris"), Inexact::Zone { zone: "europe/paris".into() }),
+        (
+            dictionary(Arc::new(StringArray::from(vec![Some("a"), None]))),
+            Inexact::NullCategory { category: 1 },
+        ),
+        (
+            dictionary(Arc::new(StringViewArray::from(vec!["a", "b", "a"]))),
+            Inexact::DuplicateCategory { category: 2 },
+        ),
+        (dictionary(Arc::new(Float64Array::from(vec![0.0, f64::NAN]))), Inexact::NullCategory { category: 1 }),
+        (dictionary(Arc::new(Float64Array::from(vec![0.0, -0.0]))), Inexact::DuplicateCategory { category: 1 }),
+        (of_lists, Inexact::NoForm { data_type: list }),
+    ];
+    for (array, expected) in cases {
+        let df = column("spoilt", array);
+        match to_buffers(&df, Target::Pandas).unwrap_err().into_kind() {
+            ErrorKind::Inexact { column, reason } => {
+                assert_eq!((column.as_str(), &reason), ("spoilt", &expected));
+            }
+            kind => panic!("{expected}: {kind}"),
+        }
+        // It stays native if the caller says so, and is counted as if it had never been tried.
+        let mut encoder = Encoder::new(Target::Pandas).with_carriage(|_, _| Carriage::OpaqueOrNative);
+        let (again, pickled) = round_trip(&mut encoder, &df).unwrap();
+        assert_eq!(pickled, 0, "{expected}");
+        assert_eq!(encoder.copies().total(), 0, "{expected}");
+        assert_same(&df, &again, &|| expected.to_string());
+    }
+}
+
+#[test]
+fn instants_beyond_nanoseconds_are_refused_where_pandas_counts_those() {
+    let years = [i64::MAX / 1_000, i64::MIN / 1_000, i64::MAX / 1_000 + 1, i64::MIN / 1_000 - 1];
+    for (value, fits) in years.into_iter().zip([true, true, false, false]) {
+        let array = TimestampMicrosecondArray::from(vec![0, value]).with_timezone("UTC");
+        let df = column("at", Arc::new(array));
+        let forms = Forms { zoned: ZonedForm::AnyPandas, ..Forms::default() };
+        let encoded = Encoder::new(Target::Pandas).with_forms(forms).encode(&df);
+        assert_eq!(encoded.is_ok(), fits, "{value}");
+        if let Err(error) = encoded {
+            let expected = Inexact::OutOfRange { row: 1, value };
+            assert!(matches!(error.kind(), ErrorKind::Inexact { reason, .. } if *reason == expected));
+        }
+        assert!(to_buffers(&df, Target::Pandas).is_ok(), "the shared form has every instant");
+    }
+}
+
+/// pandas' NaT is the number `i64::MIN`. In a column that cannot have nulls it is that number
+/// again once it is back; beside nulls it is refused.
+#[test]
+fn the_number_of_nat_is_not_taken_for_a_null_where_it_can_be_told() {
+    let zone = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    let array: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![1, i64::MIN]).with_timezone("UTC"));
+    let df = one_column(&Field::new("at", zone.clone(), false).into(), &array);
+    let (again, pickled) = round_trip(&mut Encoder::new(Target::Pandas), &df).unwrap();
+    assert_eq!(pickled, 1);
+    assert_same(&df, &again, &|| "i64::MIN".into());
+
+    let array: ArrayRef =
+        Arc::new(TimestampMicrosecondArray::from(vec![None, Some(i64::MIN)]).with_timezone("UTC"));
+    let df = one_column(&Field::new("at", zone, true).into(), &array);
+    let error = to_buffers(&df, Target::Pandas).unwrap_err();
+    let expected = Inexact::OutOfRange { row: 1, value: i64::MIN };
+    assert!(matches!(error.kind(), ErrorKind::Inexact { reason, .. } if *reason == expected), "{error}");
+}
+
+#[test]
+fn batches_for_pandas_share_their_categories() {
+    let batch = |keys: Vec<Option<i8>>, values: Vec<&str>| {
+        let values = Arc::new(StringArray::from(values));
+        let array: ArrayRef = Arc::new(DictionaryArray::<Int8Type>::new(Int8Array::from(keys), values));
+        let field = Field::new("grade", array.data_type().clone(), true);
+        RecordBatch::try_new(Schema::new(vec![field]).into(), vec![array]).unwrap()
+    };
+    let batches = vec![
+        batch(vec![Some(0), None, Some(1)], vec!["lo", "hi"]),
+        batch(vec![Some(1), Some(0)], vec!["mid", "lo"]),
+    ];
+    let df = DataFrame::try_from_batches(batches[0].schema(), batches).unwrap();
+    let frames = to_buffers(&df, Target::Pandas).unwrap();
+    let again = from_buffers(frames).unwrap().into_record_batches().unwrap();
+    for (batch, keys) in again.iter().zip([vec![Some(0), None, Some(1)], vec![Some(2), Some(0)]]) {
+        let grade = batch.column(0).as_dictionary::<Int8Type>();
+        assert_eq!(grade.values().as_string::<i32>(), &StringArray::from(vec!["lo", "hi", "mid"]));
+        assert_eq!(grade.keys(), &Int8Array::from(keys));
+    }
+}
+
+#[test]
+fn categories_that_keys_cannot_number_together_stay_apart() {
+    let batch = |first: usize| {
+        let values: StringArray = (first..first + 100).map(|n| Some(n.to_string())).collect();
+        let keys = Int8Array::from_iter_values(0..100);
+        let array: ArrayRef = Arc::new(DictionaryArray::<Int8Type>::new(keys, Arc::new(values)));
+        RecordBatch::try_from_iter([("number", array)]).unwrap()
+    };
+    let df = DataFrame::try_from_batches(batch(0).schema(), vec![batch(0), batch(100)]).unwrap();
+    let (again, pickled) = round_trip(&mut Encoder::new(Target::Pandas), &df).unwrap();
+    assert_eq!(pickled, 1);
+    assert_same(&df, &again, &|| "two dictionaries".into());
+}
+
+#[test]
+fn a_dataframe_without_batches_gets_one_that_has_the_dtypes() {
+    let field = Field::new("grade", dictionary(DataType::Int8, DataType::Utf8), true);
+    let schema = Arc::new(Schema::new(vec![field]));
+    let df = DataFrame::try_from_batches(schema.clone(), vec![]).unwrap();
+    let decoded = from_buffers(to_buffers(&df, Target::Pandas).unwrap()).unwrap();
+    assert_eq!((decoded.batches().len(), decoded.num_rows()), (1, 0));
+    assert!(matches!(decoded.batches()[0].column(0), Some(Column::Opaque(_))));
+    same_but_for_an_empty_batch(&df, &Decoder::new().resolve(decoded).unwrap()).unwrap();
+
+    let mut encoder = Encoder::new(Target::Pandas);
+    let mut decoder = Decoder::new();
+    decoder.decode(encoder.start(&schema).unwrap()).unwrap();
+    let end = decoder.decode(encoder.finish().unwrap()).unwrap();
+    assert_eq!((end.batches().len(), end.num_rows()), (1, 0));
+
+    let arrow = from_buffers(to_buffers(&df, Target::Arrow).unwrap()).unwrap();
+    assert!(arrow.batches().is_empty(), "for Arrow nothing is added");
+}
+
+#[test]
+fn categories_are_never_trimmed_for_pandas() {
+    let values = StringArray::from((0..1_000).map(|n| n.to_string()).collect::<Vec<_>>());
+    let array = DictionaryArray::<Int32Type>::new(Int32Array::from(vec![999]), Arc::new(values));
+    let df = column("number", Arc::new(array));
+    let mut encoder = Encoder::new(Target::Pandas).with_trimmed_dictionaries(true);
+    let again = from_buffers(encoder.encode(&df).unwrap()).unwrap().into_record_batch().unwrap();
+    assert_eq!(again.column(0).as_dictionary::<Int32Type>().values().len(), 1_000);
+}
+
+#[test]
+fn pandas_metadata_is_made_once_and_put_back_to_the_byte() {
+    let batch = RecordBatch::try_from_iter([
+        ("n", Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef),
+        ("t", Arc::new(StringArray::from(vec!["a", "b"])) as ArrayRef),
+    ])
+    .unwrap();
+    let decoded = from_buffers(to_buffers(&batch.clone().into(), Target::Pandas).unwrap()).unwrap();
+    let text = decoded.schema().metadata().get("pandas").expect("pandas metadata").clone();
+    assert!(text.contains("\"numpy_type\":\"int64\""), "{text}");
+    assert!(decoded.into_record_batch().unwrap().schema_ref().metadata().is_empty());
+
+    // What another writer said of a column survives, spaces included.
+    let entry = |name: &str, kind: &str| {
+        format!(
+            r#"{{"name": "{name}", "field_name": "{name}",  "pandas_type": "{kind}", "numpy_type": "{kind}", "metadata": null}}"#
+        )
+    };
+    let text = format!(
+        r#"{{"index_columns": ["t"], "columns": [{}, {}], "creator": {{"library": "pyarrow"}}}}"#,
+        entry("n", "int64"),
+        entry("t", "unicode"),
+    );
+    let schema = batch.schema().as_ref().clone().with_metadata([("pandas", text.clone()), ("x", "y".into())]);
+    let batch = RecordBatch::try_new(schema.into(), batch.columns().to_vec()).unwrap();
+    let decoded = from_buffers(to_buffers(&batch.clone().into(), Target::Pandas).unwrap()).unwrap();
+    let hidden = decoded.schema().metadata().get("pandas").unwrap();
+    assert!(hidden.contains(&entry("n", "int64")), "{hidden}");
+    assert!(!hidden.contains("unicode"), "readers would look for text among nulls: {hidden}");
+    assert_eq!(decoded.into_record_batch().unwrap(), batch);
+}
+
+#[test]
+fn single_columns_and_types_are_picked_under_either_target() {
+    let batch = RecordBatch::try_from_iter([
+        ("day", make(&case("date32").field, 4, Nulls::Some).1),
+        ("text", Arc::new(StringArray::from(vec!["a", "b", "c", "d"])) as ArrayRef),
+    ])
+    .unwrap();
+    let df = DataFrame::from(batch);
+    for target in [Target::Arrow, Target::Pandas] {
+        let mut encoder = Encoder::new(target).with_carriage(|index, field| {
+            let is_picked = index == 0 && field.data_type() == &DataType::Date32;
+            if is_picked { Carriage::OpaqueOrNative } else { Carriage::Native }
+        });
+        let (again, pickled) = round_trip(&mut encoder, &df).unwrap();
+        assert!(pickled <= 1);
+        assert_same(&df, &again, &|| format!("{target:?}"));
+    }
+}
+
+fn column(name: &str, array: ArrayRef) -> DataFrame {
+    RecordBatch::try_from_iter([(name, array)]).unwrap().into()
+}
