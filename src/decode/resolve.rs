@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, make_array};
-use arrow_buffer::Buffer;
-use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 
-use crate::copies::{CopyBudget, CopyReason};
-use crate::dataframe::{Column, DataFrame, OpaqueColumn};
+use crate::copies::CopyBudget;
+use crate::dataframe::{Column, DataFrame};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::pandas;
@@ -42,95 +40,77 @@ pub(crate) fn resolve(df: DataFrame, copies: &mut CopyBudget, unknown: Unknown) 
             continue;
         }
         let mark = Mark::of(field, &limits);
-        let pieces = df.column(index).into_iter().flatten();
-        match arrays(pieces, index, field.name(), mark.field.as_ref(), copies) {
-            Ok(arrays) => {
-                let found = arrays.first().map(|array| array.data_type().clone());
+        match column(&df, index, &mark, copies) {
+            Ok(Some((original, arrays))) => {
                 for (batch, array) in batches.iter_mut().zip(arrays) {
                     batch.replace_column(index, Column::Native(array));
                 }
-                let natural = || Field::new(field.name(), found.unwrap_or(DataType::Null), true);
-                fields.push(FieldRef::new(mark.field.unwrap_or_else(natural)));
+                fields.push(FieldRef::new(original));
                 entries.push((field.name().as_str(), mark.pandas));
+                continue;
             }
             Err(error) if is_limit(&error) => return Err(error),
             Err(error) if unknown == Unknown::IsAnError => {
                 let (column, type_name) = (field.name().clone(), mark.type_name);
                 return Err(ErrorKind::Opaque { column, type_name, reason: Box::new(error) }.into());
             }
-            Err(_) => {
-                fields.push(field.clone());
-                entries.push((field.name().as_str(), None));
-                all_native = false;
-            }
+            Ok(None) | Err(_) => {}
         }
+        fields.push(field.clone());
+        entries.push((field.name().as_str(), None));
+        all_native = false;
     }
     let schema = original_schema(schema, fields, &entries, all_native);
     let metadata = df.message_metadata().clone();
     Ok(DataFrame::new_unchecked(schema, batches).with_message_metadata(metadata))
 }
 
-/// The arrays of a column, a piece per batch, all of one type.
-fn arrays<'c>(
-    pieces: impl Iterator<Item = &'c Column>,
+/// A column as Arrow: its field, and an array per batch. `None` if nothing says what it is.
+fn column(
+    df: &DataFrame,
     index: usize,
-    name: &str,
-    original: Option<&Field>,
+    mark: &Mark,
     copies: &mut CopyBudget,
-) -> Result<Vec<ArrayRef>> {
-    let mut arrays: Vec<ArrayRef> = Vec::new();
-    for (batch, piece) in pieces.enumerate() {
+) -> Result<Option<(Field, Vec<ArrayRef>)>> {
+    let name = df.schema().field(index).name();
+    let mut original = mark.field.clone();
+    let mut arrays: Vec<ArrayRef> = Vec::with_capacity(df.batches().len());
+    for (batch, piece) in df.column(index).into_iter().flatten().enumerate() {
         let array = match piece {
             Column::Native(array) => array.clone(),
-            Column::Opaque(opaque) => array_of(opaque, original)?,
+            Column::Opaque(opaque) => {
+                let pickle = Pickle::parse(opaque.buffers())?;
+                let data_type = original.as_ref().map(Field::data_type);
+                let array = pickle.read(data_type, copies, index, name)?;
+                match &original {
+                    Some(field) => without_nat(array, field)?,
+                    None => {
+                        // Somebody else pickled it. The first batch decides.
+                        original = Some(pickle.to_field(name, array.data_type())?);
+                        array
+                    }
+                }
+            }
         };
         if array.len() != piece.len() {
             let (expected, found) = (piece.len(), array.len());
             return Err(ErrorKind::RowCount { batch, column: index, expected, found }.into());
         }
-        if let Some(first) = arrays.first()
-            && first.data_type() != array.data_type()
-        {
-            let (expected, found) = (Some(first.data_type().clone()), Some(array.data_type().clone()));
-            return Err(ErrorKind::SchemaMismatch { batch, column: name.to_owned(), expected, found }.into());
-        }
-        if let Column::Opaque(opaque) = piece {
-            let bytes = bytes_outside(&array.to_data(), opaque.buffers());
-            copies.claim(index, name, CopyReason::Unpickled, bytes)?;
-        }
         arrays.push(array);
     }
-    Ok(arrays)
+    Ok(original.map(|field| (field, arrays)))
 }
 
-fn array_of(opaque: &OpaqueColumn, original: Option<&Field>) -> Result<ArrayRef> {
-    let pickle = Pickle::parse(opaque.buffers())?;
-    let Some(field) = original else { return pickle.to_array() };
-    let array = pickle.to_array_of(field.data_type())?;
-    // A column that has no nulls has none: where the pickle has pandas' NaT, there was an
-    // instant of that number.
-    if field.is_nullable() || array.null_count() == 0 || !matches!(field.data_type(), DataType::Timestamp(..)) {
+/// A column that has no nulls has none: where the pickle has pandas' NaT, there was an instant
+/// of that number.
+fn without_nat(array: ArrayRef, field: &Field) -> Result<ArrayRef> {
+    let is_instant = matches!(field.data_type(), DataType::Timestamp(..));
+    if field.is_nullable() || array.null_count() == 0 || !is_instant {
         return Ok(array);
     }
     let data = array.to_data().into_builder().nulls(None).null_count(0).build();
     let data = data.map_err(|source| ErrorKind::Arrow { column: field.name().clone(), source })?;
     Ok(make_array(data))
-}
-
-/// Bytes of an array that lie in none of these frames: they were copied.
-fn bytes_outside(data: &ArrayData, frames: &[Buffer]) -> usize {
-    let is_inside = |buffer: &Buffer| {
-        let start = buffer.as_ptr() as usize;
-        let end = start.saturating_add(buffer.len());
-        frames.iter().any(|frame| {
-            let first = frame.as_ptr() as usize;
-            first <= start && end <= first.saturating_add(frame.len())
-        })
-    };
-    let validity = data.nulls().map(|nulls| nulls.buffer());
-    let own = data.buffers().iter().chain(validity).filter(|buffer| !is_inside(buffer)).map(Buffer::len);
-    let children = data.child_data().iter().map(|child| bytes_outside(child, frames));
-    own.chain(children).fold(0, usize::saturating_add)
 }
 
 fn original_schema(
