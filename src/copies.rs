@@ -23,6 +23,8 @@ pub enum CopyReason {
     Compressed,
     /// A buffer decompressed.
     Decompressed,
+    /// Values of a pickle whose layout is not Arrow's: Python objects, bytes as booleans.
+    Pickled,
 }
 
 impl fmt::Display for CopyReason {
@@ -35,6 +37,7 @@ impl fmt::Display for CopyReason {
             CopyReason::Misaligned => "misaligned frame",
             CopyReason::Compressed => "compression",
             CopyReason::Decompressed => "decompression",
+            CopyReason::Pickled => "pickled values",
         })
     }
 }

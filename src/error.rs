@@ -36,6 +36,14 @@ impl Error {
         *self.0
     }
 
+    /// Names the column whose pickle it is.
+    pub(crate) fn in_column(mut self, name: &str) -> Self {
+        if let ErrorKind::Pickle { column, .. } = &mut *self.0 {
+            name.clone_into(column);
+        }
+        self
+    }
+
     /// Who has to change something: the sender, the caller, or the machine.
     pub fn fault(&self) -> Fault {
         use ErrorKind::*;
@@ -47,8 +55,12 @@ impl Error {
             | Unstarted
             | CodecDisabled { .. }
             | Opaque { .. } => Fault::Caller,
-            Limit { .. } | CopyLimit { .. } | Pickle { refused: PickleFault::Budget { .. }, .. } => Fault::Limit,
-            Pickle { refused: PickleFault::Type { .. } | PickleFault::NoArrowType { .. }, .. } => Fault::Caller,
+            Limit { .. } | CopyLimit { .. } | Pickle { refused: PickleFault::Budget { .. }, .. } => {
+                Fault::Limit
+            }
+            Pickle { refused: PickleFault::Type { .. } | PickleFault::NoArrowType { .. }, .. } => {
+                Fault::Caller
+            }
             Memory { .. } | Io(_) | CodecFailed { .. } => Fault::System,
             _ => Fault::Input,
         }

@@ -18,7 +18,7 @@
 mod arrays;
 mod dictionaries;
 mod reader;
-mod trusted;
+pub(crate) mod trusted;
 mod validate;
 
 use arrow_buffer::Buffer;
