@@ -32,7 +32,9 @@ fn main() {
     let (stdin, mut stdout) = (std::io::stdin().lock(), std::io::stdout().lock());
     for line in stdin.lines() {
         let line = line.expect("a line");
-        let Some((action, name)) = line.split_once(' ') else { panic!("write KIND or read KIND, not {line}") };
+        let Some((action, name)) = line.split_once(' ') else {
+            panic!("write KIND or read KIND, not {line}")
+        };
         let batch = kind(name, ROWS);
         let (wrote, opaque) = write(&batch);
         let nanoseconds = match action {

@@ -23,10 +23,9 @@ pub enum CopyReason {
     Compressed,
     /// A buffer decompressed.
     Decompressed,
-    /// Values written into a pickle, or to a buffer beside it that says what is missing.
+    /// Values written into a pickle or read from one, where what Python takes is not laid out
+    /// as in Arrow: Python objects, booleans of a byte each, codes and datetimes beside nulls.
     Pickled,
-    /// Values read from a pickle.
-    Unpickled,
 }
 
 impl fmt::Display for CopyReason {
@@ -39,8 +38,7 @@ impl fmt::Display for CopyReason {
             CopyReason::Misaligned => "misaligned frame",
             CopyReason::Compressed => "compression",
             CopyReason::Decompressed => "decompression",
-            CopyReason::Pickled => "pickling",
-            CopyReason::Unpickled => "unpickling",
+            CopyReason::Pickled => "pickled values",
         })
     }
 }

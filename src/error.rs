@@ -36,6 +36,14 @@ impl Error {
         *self.0
     }
 
+    /// Names the column whose pickle it is.
+    pub(crate) fn in_column(mut self, name: &str) -> Self {
+        if let ErrorKind::Pickle { column, .. } = &mut *self.0 {
+            name.clone_into(column);
+        }
+        self
+    }
+
     /// Who has to change something: the sender, the caller, or the machine.
     pub fn fault(&self) -> Fault {
         use ErrorKind::*;
@@ -48,8 +56,12 @@ impl Error {
             | CodecDisabled { .. }
             | Inexact { .. }
             | Opaque { .. } => Fault::Caller,
-            Limit { .. } | CopyLimit { .. } | Pickle { refused: PickleFault::Budget { .. }, .. } => Fault::Limit,
-            Pickle { refused: PickleFault::Type { .. } | PickleFault::NoArrowType { .. }, .. } => Fault::Caller,
+            Limit { .. } | CopyLimit { .. } | Pickle { refused: PickleFault::Budget { .. }, .. } => {
+                Fault::Limit
+            }
+            Pickle { refused: PickleFault::Type { .. } | PickleFault::NoArrowType { .. }, .. } => {
+                Fault::Caller
+            }
             Memory { .. } | Io(_) | CodecFailed { .. } => Fault::System,
             _ => Fault::Input,
         }
@@ -589,7 +601,10 @@ impl fmt::Display for ErrorKind {
                 "the payload of opaque column {column:?} was lost: something re-wrote the stream on the way"
             ),
             Opaque { column, type_name, reason } => {
-                write!(f, "column {column:?} is opaque (a pickled {type_name}) and has no Arrow values: {reason}")
+                write!(
+                    f,
+                    "column {column:?} is opaque (a pickled {type_name}) and has no Arrow values: {reason}"
+                )
             }
             Inexact { column, reason } => write!(
                 f,

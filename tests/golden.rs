@@ -154,7 +154,9 @@ fn files_for_pandas_hold_what_was_pickled() {
         if !all().any(|golden| golden.name == name) {
             continue;
         }
-        for (ending, of_bytes) in [("arrows", Frames::from_stream as fn(Buffer) -> _), ("arrow", Frames::from_file)] {
+        for (ending, of_bytes) in
+            [("arrows", Frames::from_stream as fn(Buffer) -> _), ("arrow", Frames::from_file)]
+        {
             let mut decoder = Decoder::new();
             let df = decoder.decode(of_bytes(committed(name, ending).into()).unwrap()).unwrap();
             assert_eq!(opaque_columns(&df).len(), 2 * 7, "{name}.{ending}");

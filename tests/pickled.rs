@@ -19,13 +19,8 @@ use arrow_frames::{
 
 use common::*;
 
-const TEXT_FORMS: [TextForm; 5] = [
-    TextForm::Default,
-    TextForm::Object,
-    TextForm::StringPython,
-    TextForm::StringPyarrow,
-    TextForm::Str,
-];
+const TEXT_FORMS: [TextForm; 5] =
+    [TextForm::Default, TextForm::Object, TextForm::StringPython, TextForm::StringPyarrow, TextForm::Str];
 
 /// Every type, shape and null mode, as a sample of rows that a slice may have cut out.
 fn for_each_sample(mut check: impl FnMut(&str, &DataFrame)) {
@@ -63,15 +58,16 @@ fn what_was_pickled_for_pandas_comes_back_identical() {
     for text in TEXT_FORMS {
         for zoned in [ZonedForm::Shared, ZonedForm::AnyPandas] {
             let forms = Forms { text, zoned };
-            let mut encoder = Encoder::new(Target::Pandas).with_forms(forms).with_carriage(|_, field| {
-                match Target::Pandas.carriage(field) {
+            let mut encoder =
+                Encoder::new(Target::Pandas).with_forms(forms).with_carriage(|_, field| match Target::Pandas
+                    .carriage(field)
+                {
                     Carriage::Opaque => Carriage::OpaqueOrNative,
                     carriage => carriage,
-                }
-            });
+                });
             for_each_sample(|name, df| {
-                let (again, opaque) = round_trip(&mut encoder, df)
-                    .unwrap_or_else(|error| panic!("{name}, {forms:?}: {error}"));
+                let (again, opaque) =
+                    round_trip(&mut encoder, df).unwrap_or_else(|error| panic!("{name}, {forms:?}: {error}"));
                 assert_same(df, &again, &|| format!("{name}, {forms:?}"));
                 samples += 1;
                 pickled += opaque;
@@ -87,8 +83,7 @@ fn whatever_has_a_form_comes_back_identical() {
     let (mut samples, mut pickled) = (0, 0);
     let mut encoder = Encoder::new(Target::Arrow).with_carriage(|_, _| Carriage::OpaqueOrNative);
     for_each_sample(|name, df| {
-        let (again, opaque) =
-            round_trip(&mut encoder, df).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (again, opaque) = round_trip(&mut encoder, df).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_same(df, &again, &|| name.to_owned());
         samples += 1;
         pickled += opaque;
@@ -208,9 +203,8 @@ fn a_column_that_no_form_carries_exactly_is_an_error_with_its_name() {
     let dictionary = |values: ArrayRef| -> ArrayRef {
         Arc::new(DictionaryArray::<Int8Type>::new(Int8Array::from(vec![0]), values))
     };
-    let zoned = |zone: &str| -> ArrayRef {
-        Arc::new(TimestampMicrosecondArray::from(vec![1]).with_timezone(zone))
-    };
+    let zoned =
+        |zone: &str| -> ArrayRef { Arc::new(TimestampMicrosecondArray::from(vec![1]).with_timezone(zone)) };
     let of_lists = make(&case("dictionary_of_list").field, 3, Nulls::None).1;
     let list = DataType::List(item(DataType::Int32));
     let cases: [(ArrayRef, Inexact); 7] = [
@@ -224,8 +218,14 @@ fn a_column_that_no_form_carries_exactly_is_an_error_with_its_name() {
             dictionary(Arc::new(StringViewArray::from(vec!["a", "b", "a"]))),
             Inexact::DuplicateCategory { category: 2 },
         ),
-        (dictionary(Arc::new(Float64Array::from(vec![0.0, f64::NAN]))), Inexact::NullCategory { category: 1 }),
-        (dictionary(Arc::new(Float64Array::from(vec![0.0, -0.0]))), Inexact::DuplicateCategory { category: 1 }),
+        (
+            dictionary(Arc::new(Float64Array::from(vec![0.0, f64::NAN]))),
+            Inexact::NullCategory { category: 1 },
+        ),
+        (
+            dictionary(Arc::new(Float64Array::from(vec![0.0, -0.0]))),
+            Inexact::DuplicateCategory { category: 1 },
+        ),
         (of_lists, Inexact::NoForm { data_type: list }),
     ];
     for (array, expected) in cases {

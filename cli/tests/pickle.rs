@@ -5,7 +5,8 @@ mod common;
 use common::*;
 
 /// `pandas.Categorical.from_codes(numpy.frombuffer(…, 'i1', 5), ['lo', 'mid', 'hi'], True)`.
-const CATEGORICAL: &[u8] = b"\x80\x05\x8c\x06pandas\x8c\x16Categorical.from_codes\x93\x8c\x05numpy\x8c\nfrombuffer\x93\
+const CATEGORICAL: &[u8] =
+    b"\x80\x05\x8c\x06pandas\x8c\x16Categorical.from_codes\x93\x8c\x05numpy\x8c\nfrombuffer\x93\
     \x97\x8c\x02i1K\x05\x87R](\x8c\x02lo\x8c\x03mid\x8c\x02hie\x88\x87R.";
 
 /// `os.system('true')`.
@@ -17,7 +18,9 @@ fn a_pickle_is_shown_with_the_type_that_it_holds() {
     let file = folder.write("grade.pkl", CATEGORICAL);
     folder.write("grade.buf0", [0u8, 2, 1, 255, 0]);
     let text = run(["inspect".as_ref(), file.as_os_str()]).succeeds();
-    for shown in ["STACK_GLOBAL", "NEXT_BUFFER", "\"Categorical.from_codes\"", "1 buffer beside it of 5 bytes"] {
+    for shown in
+        ["STACK_GLOBAL", "NEXT_BUFFER", "\"Categorical.from_codes\"", "1 buffer beside it of 5 bytes"]
+    {
         assert!(text.contains(shown), "{shown}: {text}");
     }
     assert!(text.ends_with("an Arrow Dictionary(Int8, Utf8) of length 5\n"), "{text}");
@@ -74,7 +77,8 @@ fn what_is_converted_for_pandas_comes_back_as_it_was() {
 fn only_arrow_ipc_is_for_a_target() {
     let folder = Folder::new();
     let out = folder.join("out.csv");
-    let arguments = ["convert".as_ref(), flights_str(), out.as_os_str(), "--target".as_ref(), "pandas".as_ref()];
+    let arguments =
+        ["convert".as_ref(), flights_str(), out.as_os_str(), "--target".as_ref(), "pandas".as_ref()];
     let line = run(arguments).ends_with_one_line(2);
     assert!(line.contains("--target"), "{line}");
     assert!(!out.exists());

@@ -19,7 +19,7 @@ mod arrays;
 mod dictionaries;
 mod reader;
 mod resolve;
-mod trusted;
+pub(crate) mod trusted;
 mod validate;
 
 use arrow_buffer::Buffer;

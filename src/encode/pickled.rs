@@ -158,13 +158,13 @@ impl Plan {
     /// The columns of a batch as they travel.
     pub(super) fn columns(&self, batch: &Batch, copies: &mut CopyBudget) -> Result<Vec<Column>> {
         let columns = batch.columns().iter().zip(self.schema.fields()).zip(&self.dtypes).enumerate();
-        let travelling =
-            |(index, ((column, field), dtype)): (usize, ((&Column, &FieldRef), &Option<String>))| match (
-                column, dtype,
-            ) {
-                (Column::Native(array), Some(dtype)) => self.pickle(index, array, field, dtype, copies),
-                _ => Ok(column.clone()),
-            };
+        let travelling = |(index, ((column, field), dtype)): (
+            usize,
+            ((&Column, &FieldRef), &Option<String>),
+        )| match (column, dtype) {
+            (Column::Native(array), Some(dtype)) => self.pickle(index, array, field, dtype, copies),
+            _ => Ok(column.clone()),
+        };
         columns.map(travelling).collect()
     }
 

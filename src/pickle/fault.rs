@@ -330,7 +330,9 @@ impl fmt::Display for PickleFault {
             BufferLength { needed, found } => {
                 write!(f, "the values need {needed} bytes, the buffer has {found}")
             }
-            Length { expected, found } => write!(f, "parts of {expected} and of {found} values belong together"),
+            Length { expected, found } => {
+                write!(f, "parts of {expected} and of {found} values belong together")
+            }
             Code { row, code, categories } => {
                 write!(f, "row {row} has the code {code}, there are {categories} categories")
             }

@@ -159,15 +159,7 @@ impl Graph {
 
     /// A container of this position, still empty.
     pub(super) fn empty(position: u64) -> Container {
-        Container {
-            position,
-            start: 0,
-            length: 0,
-            next: NO_CHUNK,
-            last: NO_CHUNK,
-            total: 0,
-            is_used: false,
-        }
+        Container { position, start: 0, length: 0, next: NO_CHUNK, last: NO_CHUNK, total: 0, is_used: false }
     }
 
     pub(super) fn container(&self, id: Id) -> Option<&Container> {
@@ -250,6 +242,9 @@ impl Iterator for Children<'_> {
 }
 
 impl ExactSizeIterator for Children<'_> {}
+
+/// Text is shown up to this many bytes: as long as names of types and zones get.
+const SHOWN: usize = 60;
 
 /// A graph with the bytes that its scalars lie in.
 #[derive(Debug, Clone, Copy)]
@@ -355,6 +350,12 @@ impl<'p> View<'p> {
         allow::at(self.graph.node(callee).payload()).map(|(name, _)| name)
     }
 
+    /// The name of what is called, without its module: several names can mean the same.
+    pub(super) fn callee_text(self, id: Id) -> &'static str {
+        let callee = self.graph.children(id).next().map(|callee| self.graph.node(callee).payload());
+        callee.and_then(allow::at).map_or("", |(_, allowed)| allowed.name)
+    }
+
     /// The arguments of a call.
     pub(super) fn arguments(self, id: Id) -> Children<'p> {
         match self.graph.children(id).nth(1) {
@@ -386,6 +387,17 @@ impl<'p> View<'p> {
                 None => "a name",
             },
             kind => kind.text(),
+        }
+    }
+
+    /// A value as errors show it: short scalars as they are, else the kind.
+    pub(super) fn shown(self, id: Id) -> String {
+        match self.value(id) {
+            Value::Int(number) => number.to_string(),
+            Value::Float(number) => format!("{number:?}"),
+            Value::Bool(bool) => if bool { "True" } else { "False" }.to_owned(),
+            Value::Text(text) if text.len() <= SHOWN => format!("{text:?}"),
+            _ => self.kind_text(id).to_owned(),
         }
     }
 

@@ -27,6 +27,9 @@
 )]
 
 mod allow;
+mod arrays;
+mod check;
+mod describe;
 mod disassemble;
 mod fault;
 mod forms;
@@ -38,9 +41,14 @@ mod scan;
 mod walk;
 mod writer;
 
+use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
+use arrow_schema::{DataType, Field};
 
+use crate::copies::CopyBudget;
 use crate::error::Result;
+use crate::limits::Limits;
+use arrays::Reading;
 use graph::{Graph, Id, View};
 
 pub use allow::{AllowedName, Role, allowed_names};
@@ -103,7 +111,88 @@ impl Pickle {
         Ok(pickle)
     }
 
+    /// The Arrow array that the pickle holds, of the type that is natural for it.
+    ///
+    /// | pickle | array |
+    /// |---|---|
+    /// | categorical | dictionary, with keys as wide as the codes; code −1 is null |
+    /// | numpy integers, floats, booleans, datetimes, durations | the same; `NaT` is null |
+    /// | datetimes with a zone | timestamps in that zone |
+    /// | nullable integers, floats, booleans | the same, with nulls |
+    /// | strings, a list of `str` and missing values | `Utf8` (`LargeUtf8` from 2 GiB on) |
+    /// | an Arrow array | that array |
+    /// | periods | their ordinals, as pyarrow stores them |
+    /// | intervals | structs of `left` and `right`, as pyarrow stores them |
+    /// | objects that are all bool, int, float, bytes, `Decimal`, `date`, `datetime`, `time`, `timedelta` or `UUID` | booleans, integers, …, `Decimal128`, `Date32`, timestamps, `Time64`, durations, `FixedSizeBinary(16)` |
+    ///
+    /// Buffers are shared with the pickle's where the layout is the same.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Pickle`](crate::ErrorKind::Pickle): with [`PickleFault::NoArrowType`] or
+    /// [`PickleFault::Mixed`], which name what it holds, or with what is wrong in it.
+    pub fn to_array(&self) -> Result<ArrayRef> {
+        self.read(None, &mut budget(), 0, "")
+    }
+
+    /// The same array as another type, if it has the same values in it: that of the column
+    /// before it was pickled.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_array`](Self::to_array), and [`PickleFault::Type`] if it is not exactly that.
+    pub fn to_array_of(&self, data_type: &DataType) -> Result<ArrayRef> {
+        self.read(Some(data_type), &mut budget(), 0, "")
+    }
+
+    /// The array of a column, with every copy counted.
+    pub(crate) fn read(
+        &self,
+        data_type: Option<&DataType>,
+        copies: &mut CopyBudget,
+        column: usize,
+        name: &str,
+    ) -> Result<ArrayRef> {
+        let mut reading = Reading { view: self.view(), copies, column, name };
+        reading.array(self.root, data_type).map_err(|error| error.in_column(name))
+    }
+
+    /// The field of a column of these values: with the flag that a categorical's categories
+    /// are ordered, and with what [`to_array`](Self::to_array) cannot say of periods and
+    /// intervals, as the extension types `pandas.period` and `pandas.interval` of pyarrow.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_array`](Self::to_array).
+    pub fn to_field(&self, name: &str, data_type: &DataType) -> Result<Field> {
+        arrays::field(self.view(), self.root, name, data_type)
+    }
+
+    /// Checks that Python may be given this pickle: that every call in it is one of those that
+    /// this crate writes, with arguments and buffers that the function takes.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Pickle`](crate::ErrorKind::Pickle) with the first call that is not.
+    /// [`PickleFault::Unchecked`] is no sign of harm: pandas' own pickles are not checked.
+    pub fn check(&self) -> Result<()> {
+        check::check(self.view(), self.root)
+    }
+
+    /// One line that names what the pickle holds: `pandas.DataFrame`, `an object array of 3
+    /// values: list, dict`.
+    pub fn describe(&self) -> String {
+        describe::describe(self.view(), self.root)
+    }
+
     fn view(&self) -> View<'_> {
         View { bytes: &self.bytes, buffers: &self.buffers, graph: &self.graph }
     }
+}
+
+/// Counts copies that nobody asks about, within what a few bytes may become.
+fn budget() -> CopyBudget {
+    let mut copies = CopyBudget::default();
+    copies.max_expanded = Some(Limits::default().max_decompressed_bytes);
+    copies
 }

@@ -68,8 +68,6 @@ fn span(bytes: &[u8], at: usize, start: usize, length: u64) -> Result<Range<usiz
     let available = bytes.len().saturating_sub(start);
     match usize::try_from(length) {
         Ok(length) if length <= available => Ok(start..start.saturating_add(length)),
-        _ => {
-            refuse(at as u64, PickleFault::Truncated { needed: length, available: available as u64 })
-        }
+        _ => refuse(at as u64, PickleFault::Truncated { needed: length, available: available as u64 }),
     }
 }

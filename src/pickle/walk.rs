@@ -117,6 +117,14 @@ fn open<'g>(graph: &'g Graph, index: usize, levels: &mut [u32], path: &mut Vec<V
     }
 }
 
+/// Checks that the values of a list can be those of a set.
+pub(super) fn members(view: View<'_>, list: Id) -> Result<()> {
+    match view.graph.container(list) {
+        Some(container) => keys(view, container, false, &PickleLimits::default()),
+        None => Ok(()),
+    }
+}
+
 /// Checks that the keys of a dict or set can be hashed, in time, and are not repeated.
 fn keys(view: View<'_>, container: &Container, is_dict: bool, limits: &PickleLimits) -> Result<()> {
     let graph = view.graph;

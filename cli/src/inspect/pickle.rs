@@ -5,9 +5,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use arrow_buffer::Buffer;
 use arrow_frames::pickle::{Instruction, Pickle, disassemble};
 use arrow_schema::DataType;
-use arrow_buffer::Buffer;
 use comfy_table::Cell;
 use serde_json::{Value, json};
 
