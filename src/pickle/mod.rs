@@ -55,7 +55,7 @@ pub use allow::{AllowedName, Role, allowed_names};
 pub use disassemble::{Disassembly, Instruction, disassemble};
 pub use fault::{PickleBudget, PickleFault};
 pub(crate) use forms::{Categories, Pickler, dtype_name};
-pub use forms::{Forms, Inexact, TextForm, ZonedForm, index, multi_index, range_index};
+pub use forms::{Forms, Inexact, TextForm, ZonedForm, index, multi_index, objects, range_index};
 pub use limits::PickleLimits;
 pub use writer::Writer;
 

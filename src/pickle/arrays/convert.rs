@@ -32,6 +32,7 @@ impl Reading<'_, '_> {
             (Binary, LargeBinary) => self.offsets_as::<BinaryType, LargeBinaryType>(&array, asked, position),
             (LargeBinary, Binary) => self.offsets_as::<LargeBinaryType, BinaryType>(&array, asked, position),
             (Utf8 | LargeUtf8, Utf8View) | (Binary | LargeBinary, BinaryView) => self.views_of(&array),
+            (Float64, Float16) => self.halves_of(&array, asked, position),
             (Timestamp(unit, zone), Timestamp(other, wanted)) if unit == other => {
                 let is_same = match (zone.as_deref(), wanted.as_deref()) {
                     (Some(zone), Some(wanted)) => zone_of(zone).is_named(wanted),
@@ -75,6 +76,19 @@ impl Reading<'_, '_> {
             Ok(array) => Ok(Arc::new(array)),
             Err(error) => self.arrow_error(position, asked, &error),
         }
+    }
+
+    /// Floats of 16 bits, which Python's floats hold exactly.
+    fn halves_of(&mut self, array: &ArrayRef, asked: &DataType, position: u64) -> Result<ArrayRef> {
+        type Half = <Float16Type as ArrowPrimitiveType>::Native;
+        self.claim(CopyReason::Pickled, array.len().saturating_mul(size_of::<Half>()))?;
+        let wide = array.as_primitive::<Float64Type>();
+        let halves: Vec<Half> = wide.values().iter().map(|value| Half::from_f64(*value)).collect();
+        let is_exact = |(half, wide): (&Half, &f64)| half.to_f64().to_bits() == wide.to_bits();
+        if !halves.iter().zip(wide.values()).all(is_exact) {
+            return self.not_exactly(DataType::Float64, asked, position);
+        }
+        Ok(Arc::new(PrimitiveArray::<Float16Type>::new(halves.into(), wide.nulls().cloned())))
     }
 
     /// Views of strings or binaries, whose bytes are shared.

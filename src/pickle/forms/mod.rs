@@ -30,6 +30,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(crate) use categorical::Categories;
 pub use index::{index, multi_index, range_index};
 pub use inexact::Inexact;
+pub use objects::objects;
 pub use text::TextForm;
 pub use zone::ZonedForm;
 
@@ -190,6 +191,8 @@ impl Kind {
             data_type => match numbers::nullable_name(data_type) {
                 Some(dtype) if field.is_nullable() => Ok(Kind::Nullable(dtype)),
                 _ if numbers::numpy_name(data_type).is_some() && !field.is_nullable() => Ok(Kind::Numpy),
+                // Which of a union's fields an object belonged to would be lost.
+                _ if matches!(data_type, Union(..)) => Err(Inexact::NoForm { data_type: data_type.clone() }),
                 _ => objects::check(data_type).map(|()| Kind::Objects),
             },
         }
