@@ -1,25 +1,27 @@
 //! Whether Python may be given a pickle: every call in it is looked at, whatever refers to
 //! it, because Python would make every one.
 //!
-//! What each function does with its arguments is known only for the forms that this crate
-//! writes. A call of anything else is refused as not checked.
+//! What each function does with its arguments is known for the forms that this crate writes,
+//! and for numpy's own arrays and the values that object columns have. A call of anything
+//! else is refused.
 
 use super::allow::Name;
 use super::arrays::arguments::Arguments;
 use super::arrays::form::Form;
-use super::arrays::numpy::{self, Numpy};
+use super::arrays::numpy::{Numpy, split};
 use super::arrays::scalars::Scalar;
 use super::arrays::{Reading, arrow_types, dtype, pandas, zone};
 use super::budget;
 use super::fault::{PickleFault, refuse};
-use super::graph::{Graph, Id, Kind, Value, View};
+use super::graph::{Graph, Id, Kind};
+use super::view::{Value, View};
 use crate::error::Result;
 
 /// Checks every call, and that the value is one.
 pub(super) fn check(view: View<'_>, root: Id) -> Result<()> {
-    if !matches!(view.graph.kind(root), Kind::Call) {
+    if !matches!(view.graph.kind(root), Kind::Call | Kind::New) {
         let held = view.kind_text(root).to_owned();
-        return refuse(view.position(root), PickleFault::NoArrowType { held });
+        return refuse(view.position(root), PickleFault::NoColumn { held });
     }
     for id in ids(view.graph) {
         match view.graph.kind(id) {
@@ -28,7 +30,10 @@ pub(super) fn check(view: View<'_>, root: Id) -> Result<()> {
                     one(call)?;
                 }
             }
-            Kind::New => return unchecked(view, id),
+            Kind::New => match Arguments::of(view, id) {
+                Some(call) if call.name == Name::Uuid => uuid(call)?,
+                _ => return unchecked(view, id),
+            },
             _ => {}
         }
     }
@@ -43,9 +48,9 @@ fn ids(graph: &Graph) -> impl Iterator<Item = Id> + use<> {
 fn one(call: Arguments<'_>) -> Result<()> {
     let view = call.view;
     match call.name {
-        Name::FromBuffer | Name::NdArray | Name::Empty | Name::NpArray => {
-            Numpy::of(view, call.call).map(drop)
-        }
+        Name::FromBuffer | Name::NdArray | Name::Empty | Name::NpArray => numpy(call),
+        Name::NpFromBuffer | Name::Reconstruct => numpy(call),
+        Name::NpScalar => np_scalar(call),
         Name::DtypeOf => dtype::Dtype::of(view, call.call).map(drop),
         Name::Take | Name::FromBuffers | Name::DictionaryFromArrays | Name::FromCodes => {
             let mut copies = budget();
@@ -57,7 +62,7 @@ fn one(call: Arguments<'_>) -> Result<()> {
                 _ => reading.array(call.call, None).map(drop),
             }
         }
-        Name::StrSplit => numpy::split(call).map(drop),
+        Name::StrSplit => split(call).map(drop),
         Name::PdArray | Name::TzConvert | Name::PeriodArray | Name::IntervalFromArrays => form(call),
         Name::IntegerArray | Name::FloatingArray | Name::BooleanArray => form(call),
         Name::ArrowStringArray | Name::ArrowExtensionArray | Name::ToPandas | Name::FromArrow => form(call),
@@ -80,11 +85,34 @@ fn one(call: Arguments<'_>) -> Result<()> {
             pandas::values(call, 0).map(drop)
         }
         Name::PyBuffer => call.exactly(1)?.buffer(0).map(drop),
-        Name::TimeZone | Name::ZoneInfo => zone::Zone::of(view, call.call).map(drop),
+        Name::TimeZone
+        | Name::ZoneInfo
+        | Name::ZoneInfoUnpickle
+        | Name::PytzZone
+        | Name::PytzUtc
+        | Name::PytzFixed => zone::Zone::of(view, call.call).map(drop),
         Name::Date | Name::DateTime | Name::Time | Name::TimeDelta | Name::Uuid => scalar(call),
         Name::Decimal => call.exactly(1)?.text(0).map(drop),
         Name::Timestamp => match call.exactly(1)?.text(0)? {
             text if text.len() <= LONGEST_TIMESTAMP => Ok(()),
+            _ => call.wrong(0),
+        },
+        Name::NatUnpickle => call.exactly(1)?.none(0),
+        Name::TimestampUnpickle => {
+            call.exactly(4)?;
+            call.int(0)?;
+            call.none(1)?;
+            if call.value(2)? != Value::None {
+                zone::Zone::of(view, call.get(2)?)?;
+            }
+            resolution(call, 3)
+        }
+        Name::TimedeltaUnpickle => {
+            call.exactly(2)?.int(0)?;
+            resolution(call, 1)
+        }
+        Name::Complex => match (call.exactly(2)?.value(0)?, call.value(1)?) {
+            (Value::Float(_), Value::Float(_)) => Ok(()),
             _ => call.wrong(0),
         },
         // Of a number, it would be that long.
@@ -106,6 +134,10 @@ fn form(call: Arguments<'_>) -> Result<()> {
     Form::of(call.view, call.call).map(drop)
 }
 
+fn numpy(call: Arguments<'_>) -> Result<()> {
+    Numpy::of(call.view, call.call).map(drop)
+}
+
 fn scalar(call: Arguments<'_>) -> Result<()> {
     match Scalar::of(call.view, call.call)? {
         // A time, or a datetime, with a zone of its own.
@@ -114,6 +146,30 @@ fn scalar(call: Arguments<'_>) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// The number of a unit in numpy: s, ms, us or ns.
+fn resolution(call: Arguments<'_>, index: usize) -> Result<()> {
+    if (7..=10).contains(&call.int(index)?) { Ok(()) } else { call.wrong(index) }
+}
+
+/// `scalar(dtype, bytes)`, of as many bytes as the dtype has.
+fn np_scalar(call: Arguments<'_>) -> Result<()> {
+    call.exactly(2)?;
+    let dtype = dtype::Dtype::of(call.view, call.get(0)?)?;
+    let found = call.buffer(1)?.len();
+    match dtype.sort {
+        dtype::Sort::Object => call.wrong(0),
+        _ if found == dtype.width => Ok(()),
+        _ => refuse(call.position(), PickleFault::Length { expected: dtype.width, found }),
+    }
+}
+
+/// A UUID of the state `{'int': number}`.
+fn uuid(call: Arguments<'_>) -> Result<()> {
+    let state = call.with_state(0)?;
+    Scalar::of(call.view, call.call)?;
+    if call.view.graph.children(state).len() == 2 { Ok(()) } else { call.wrong(0) }
 }
 
 /// `frozenset(list)`, of values that can be hashed, and whose hashes do not collide.
@@ -144,7 +200,8 @@ fn data_frame(call: Arguments<'_>) -> Result<()> {
 /// `pandas.RangeIndex(start, stop, step, None, copy, name)`.
 fn range_index(call: Arguments<'_>) -> Result<()> {
     call.exactly(6)?;
-    (call.int(0)?, call.int(1)?);
+    call.int(0)?;
+    call.int(1)?;
     if call.int(2)? == 0 {
         return call.wrong(2);
     }

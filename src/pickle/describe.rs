@@ -3,7 +3,8 @@
 use super::allow::Name;
 use super::arrays::form::Form;
 use super::arrays::numpy::Numpy;
-use super::graph::{Id, Value, View};
+use super::graph::Id;
+use super::view::{Value, View};
 
 /// Kinds of values that are named.
 const SHOWN: usize = 5;
@@ -37,7 +38,7 @@ fn call(view: View<'_>, id: Id) -> String {
 fn collection(view: View<'_>, id: Id) -> String {
     let is_dict = view.value(id) == Value::Dict;
     let per_value = if is_dict { 2 } else { 1 };
-    let count = view.graph.children(id).len() / per_value;
+    let count = view.graph.children(id).step_by(per_value).count();
     let kind = view.kind_text(id);
     format!("a {kind} of {count} values{}", kinds(view, id, per_value))
 }

@@ -189,6 +189,16 @@ pub enum PickleFault {
         /// Length of the values.
         limit: u64,
     },
+    /// A row of text that is not UTF-8.
+    Text {
+        /// The row.
+        row: usize,
+    },
+    /// A view that points outside its buffers or disagrees with itself.
+    View {
+        /// The row.
+        row: usize,
+    },
     /// What has no name among time zones.
     TimeZone {
         /// The name.
@@ -201,10 +211,15 @@ pub enum PickleFault {
         /// Arrow's reason.
         reason: String,
     },
-    /// A call that only pandas' own pickles have: what it does is not checked.
+    /// A call that only pandas' own pickles have: what it does with its arguments is not known.
     Unchecked {
         /// The function.
         call: &'static str,
+    },
+    /// What is no array, column or table.
+    NoColumn {
+        /// What it is.
+        held: String,
     },
 
     // Values.
@@ -343,9 +358,12 @@ impl fmt::Display for PickleFault {
             Offsets { row, start, end, limit } => {
                 write!(f, "row {row} lies at {start}..{end}, the values have length {limit}")
             }
+            Text { row } => write!(f, "row {row} is not UTF-8"),
+            View { row } => write!(f, "the view in row {row} points outside its buffers or contradicts them"),
             TimeZone { name } => write!(f, "{name:?} is no time zone"),
             Arrow { data_type, reason } => write!(f, "no array of {data_type}: {reason}"),
-            Unchecked { call } => write!(f, "`{call}` is of pandas' own pickles, which are not checked"),
+            Unchecked { call } => write!(f, "what `{call}` does with its arguments is not known"),
+            NoColumn { held } => write!(f, "{held} is no array, column or table"),
             NoArrowType { held } => write!(f, "{held} has no Arrow type"),
             Mixed { row, expected, found } => {
                 write!(f, "row {row} holds {found}, the rows before hold {expected}")

@@ -38,6 +38,7 @@ mod limits;
 mod machine;
 mod opcode;
 mod scan;
+mod view;
 mod walk;
 mod writer;
 
@@ -49,7 +50,8 @@ use crate::copies::CopyBudget;
 use crate::error::Result;
 use crate::limits::Limits;
 use arrays::Reading;
-use graph::{Graph, Id, View};
+use graph::{Graph, Id};
+use view::View;
 
 pub use allow::{AllowedName, Role, allowed_names};
 pub use disassemble::{Disassembly, Instruction, disassemble};
@@ -168,13 +170,15 @@ impl Pickle {
         arrays::field(self.view(), self.root, name, data_type)
     }
 
-    /// Checks that Python may be given this pickle: that every call in it is one of those that
-    /// this crate writes, with arguments and buffers that the function takes.
+    /// Checks that Python may be given this pickle: that every call in it, whatever refers to
+    /// it, has arguments and buffers that the function takes without harm. That is known of
+    /// what this crate writes, and of numpy's own arrays of any values.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Pickle`](crate::ErrorKind::Pickle) with the first call that is not.
-    /// [`PickleFault::Unchecked`] is no sign of harm: pandas' own pickles are not checked.
+    /// [`PickleFault::Unchecked`] is no sign of harm: it is what all other pickles of pandas'
+    /// own end in.
     pub fn check(&self) -> Result<()> {
         check::check(self.view(), self.root)
     }

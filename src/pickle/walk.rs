@@ -6,8 +6,9 @@
 use std::collections::HashSet;
 
 use super::fault::{PickleBudget, PickleFault, refuse};
-use super::graph::{Container, Graph, Id, Kind, Value, View};
+use super::graph::{Container, Graph, Id, Kind};
 use super::limits::PickleLimits;
+use super::view::{Value, View};
 use crate::error::{ErrorKind, Result};
 
 /// Checks nesting, cycles, expansion and keys.

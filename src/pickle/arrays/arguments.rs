@@ -4,7 +4,8 @@ use arrow_buffer::Buffer;
 
 use super::super::allow::Name;
 use super::super::fault::{PickleFault, refuse};
-use super::super::graph::{Children, Id, Value, View};
+use super::super::graph::{Children, Id};
+use super::super::view::{Value, View};
 use crate::error::Result;
 
 /// What a call was given. A state counts as one more argument, behind the others.

@@ -10,12 +10,13 @@ use arrow_schema::{DataType, FieldRef, Fields};
 
 use super::super::allow::Name;
 use super::super::fault::PickleFault;
-use super::super::graph::{Id, Value};
+use super::super::graph::Id;
+use super::super::view::Value;
 use super::Reading;
 use super::arguments::Arguments;
 use super::arrow_types;
 use crate::decode::trusted::{self, Trust};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 
 /// The parts of an array, taken one after the other.
 struct Parts {
@@ -133,7 +134,8 @@ impl<'p> Reading<'p, '_> {
         macro_rules! primitive {
             ($t:ty) => {{
                 let values = self.part(parts)?;
-                let values = self.scalars::<<$t as ArrowPrimitiveType>::Native>(values, rows)?;
+                let values =
+                    self.scalars::<<$t as ArrowPrimitiveType>::Native>(values, rows, parts.position)?;
                 Ok(Arc::new(PrimitiveArray::<$t>::new(values, nulls).with_data_type(data_type.clone())))
             }};
         }
@@ -141,7 +143,7 @@ impl<'p> Reading<'p, '_> {
             data_type => (primitive),
             Boolean => {
                 let values = self.part(parts)?;
-                self.check_bits(&values, rows)?;
+                self.check_bits(&values, rows, parts.position)?;
                 Ok(Arc::new(BooleanArray::new(BooleanBuffer::new(values, 0, rows), nulls)))
             }
             Utf8 => self.byte_array::<Utf8Type>(parts, nulls),
@@ -191,15 +193,15 @@ impl<'p> Reading<'p, '_> {
             return self.bad_parts(parts, "a buffer is missing");
         };
         let Some(bits) = validity else { return Ok(None) };
-        self.check_bits(&bits, parts.rows)?;
+        self.check_bits(&bits, parts.rows, parts.position)?;
         let nulls = NullBuffer::new(BooleanBuffer::new(bits, 0, parts.rows));
         Ok((nulls.null_count() > 0).then_some(nulls))
     }
 
-    fn check_bits(&self, bits: &Buffer, rows: usize) -> Result<()> {
+    fn check_bits(&self, bits: &Buffer, rows: usize, position: u64) -> Result<()> {
         let (needed, found) = (rows.div_ceil(8) as u64, bits.len() as u64);
         if needed > found {
-            return self.refuse(0, PickleFault::BufferLength { needed, found });
+            return self.refuse(position, PickleFault::BufferLength { needed, found });
         }
         Ok(())
     }
@@ -226,8 +228,8 @@ impl<'p> Reading<'p, '_> {
         let Some(count) = parts.rows.checked_add(1) else {
             return self.bad_parts(parts, "the length overflows");
         };
-        let offsets = self.scalars::<O>(offsets, count)?;
-        trusted::offsets(offsets, limit, Trust::validate(), self.name)
+        let offsets = self.scalars::<O>(offsets, count, parts.position)?;
+        self.placed(parts.position, trusted::offsets(offsets, limit, Trust::validate(), self.name))
     }
 
     fn byte_array<T: ByteArrayType>(
@@ -240,7 +242,8 @@ impl<'p> Reading<'p, '_> {
             values = parts.buffers.next().flatten().unwrap_or_default();
             values.len()
         })?;
-        Ok(Arc::new(trusted::bytes::<T>(offsets, values, nulls, Trust::validate(), self.name)?))
+        let array = trusted::bytes::<T>(offsets, values, nulls, Trust::validate(), self.name);
+        Ok(Arc::new(self.placed(parts.position, array)?))
     }
 
     fn view_array<T: ByteViewType>(
@@ -249,9 +252,10 @@ impl<'p> Reading<'p, '_> {
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef> {
         let views = self.part(parts)?;
-        let views = self.scalars::<u128>(views, parts.rows)?;
+        let views = self.scalars::<u128>(views, parts.rows, parts.position)?;
         let buffers: Vec<Buffer> = parts.buffers.by_ref().map(Option::unwrap_or_default).collect();
-        Ok(Arc::new(trusted::views::<T>(views, buffers, nulls, Trust::validate(), self.name)?))
+        let array = trusted::views::<T>(views, buffers, nulls, Trust::validate(), self.name);
+        Ok(Arc::new(self.placed(parts.position, array)?))
     }
 
     fn list<O: OffsetSizeTrait>(
@@ -298,7 +302,8 @@ impl<'p> Reading<'p, '_> {
         macro_rules! keys {
             ($t:ty) => {{
                 let keys = keys.as_primitive::<$t>().clone();
-                Ok(Arc::new(trusted::dictionary(keys, values, Trust::validate(), self.name)?))
+                let array = trusted::dictionary(keys, values, Trust::validate(), self.name);
+                Ok(Arc::new(self.placed(parts.position, array)?))
             }};
         }
         downcast_integer! {
@@ -316,6 +321,25 @@ impl<'p> Reading<'p, '_> {
             Ok(array) => Ok(Arc::new(array)),
             Err(error) => self.bad_parts(parts, &error.to_string()),
         }
+    }
+
+    /// Says which byte of the pickle it is about, of what the IPC decoder's checks found.
+    fn placed<T>(&self, position: u64, checked: Result<T>) -> Result<T> {
+        checked.or_else(|error| {
+            let fault = match error.into_kind() {
+                ErrorKind::Offsets { row, start, end, limit, .. } => {
+                    PickleFault::Offsets { row, start, end, limit }
+                }
+                ErrorKind::Utf8 { row, .. } => PickleFault::Text { row },
+                ErrorKind::View { row, .. } => PickleFault::View { row },
+                ErrorKind::DictionaryKey { row, key, values, .. } => {
+                    let code = i64::try_from(key).unwrap_or(i64::MAX);
+                    PickleFault::Code { row, code, categories: values }
+                }
+                kind => return Err(kind.into()),
+            };
+            self.refuse(position, fault)
+        })
     }
 
     #[cold]

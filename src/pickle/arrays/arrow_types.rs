@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, FieldRef, Fields, TimeUnit};
 
 use super::super::allow::Name;
-use super::super::graph::{Id, Value, View};
+use super::super::graph::Id;
+use super::super::view::{Value, View};
 use super::arguments::Arguments;
 use super::form::unit;
 use super::zone;

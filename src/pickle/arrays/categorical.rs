@@ -10,7 +10,8 @@ use arrow_buffer::{ArrowNativeType, ScalarBuffer, ToByteSlice};
 use arrow_schema::DataType;
 
 use super::super::fault::PickleFault;
-use super::super::graph::{Id, Value};
+use super::super::graph::Id;
+use super::super::view::Value;
 use super::arguments::Arguments;
 use super::dtype::{Dtype, Sort};
 use super::form::Form;
@@ -119,7 +120,8 @@ impl Reading<'_, '_> {
         T: ArrowDictionaryKeyType,
         i128: From<F::Native>,
     {
-        let found: ScalarBuffer<F::Native> = self.scalars(codes.data.clone(), codes.length)?;
+        let found: ScalarBuffer<F::Native> =
+            self.scalars(codes.data.clone(), codes.length, codes.position)?;
         let limit = values.len() as u64;
         // −1 becomes 0, and all that is less than it the largest number.
         let is_code =

@@ -5,7 +5,8 @@ use arrow_schema::TimeUnit;
 
 use super::super::allow::Name;
 use super::super::fault::{PickleFault, refuse};
-use super::super::graph::{Id, Value, View};
+use super::super::graph::Id;
+use super::super::view::{Value, View};
 use super::arguments::Arguments;
 use crate::error::Result;
 

@@ -1,7 +1,8 @@
 //! What a value is, once the wrappers around it are taken off: the parts of an array.
 
 use super::super::allow::Name;
-use super::super::graph::{Id, Value, View};
+use super::super::graph::Id;
+use super::super::view::{Value, View};
 use super::arguments::Arguments;
 use super::natural;
 use super::numpy::{Numbers, Numpy};

@@ -28,7 +28,8 @@ use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_K
 use arrow_schema::{ArrowError, DataType, Field};
 
 use super::fault::PickleFault;
-use super::graph::{Id, View};
+use super::graph::Id;
+use super::view::View;
 use crate::copies::{CopyBudget, CopyReason};
 use crate::error::{ErrorKind, Result};
 use crate::join::Join;

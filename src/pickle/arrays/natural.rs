@@ -3,7 +3,8 @@
 
 use super::super::allow::Name;
 use super::super::fault::{PickleFault, refuse};
-use super::super::graph::{Id, Value, View};
+use super::super::graph::Id;
+use super::super::view::{Value, View};
 use super::arguments::Arguments;
 use super::dtype::{Dtype, time_unit};
 use super::form::{Form, Outer};

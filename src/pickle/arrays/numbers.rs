@@ -7,7 +7,7 @@ use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, TimeUnit};
 
-use super::super::fault::{PickleFault, refuse};
+use super::super::fault::PickleFault;
 use super::Reading;
 use super::dtype::{Dtype, Sort};
 use super::numpy::Numbers;
@@ -72,7 +72,8 @@ impl Reading<'_, '_> {
 
     /// Times, whose missing value is a number.
     pub(super) fn times(&mut self, numbers: &Numbers, data_type: DataType) -> Result<ArrayRef> {
-        let values: ScalarBuffer<i64> = self.scalars(numbers.data.clone(), numbers.length)?;
+        let values: ScalarBuffer<i64> =
+            self.scalars(numbers.data.clone(), numbers.length, numbers.position)?;
         let nulls = self.nulls_where(&values, |value| *value == NOT_A_TIME)?;
         macro_rules! array {
             ($t:ty) => {
@@ -97,7 +98,7 @@ impl Reading<'_, '_> {
         numbers: &Numbers,
         nulls: Option<NullBuffer>,
     ) -> Result<ArrayRef> {
-        let values = self.scalars::<T::Native>(numbers.data.clone(), numbers.length)?;
+        let values = self.scalars::<T::Native>(numbers.data.clone(), numbers.length, numbers.position)?;
         Ok(Arc::new(PrimitiveArray::<T>::new(values, nulls)))
     }
 
@@ -127,11 +128,12 @@ impl Reading<'_, '_> {
         &mut self,
         buffer: Buffer,
         count: usize,
+        position: u64,
     ) -> Result<ScalarBuffer<T>> {
         let needed = count.checked_mul(size_of::<T>());
         let Some(needed) = needed.filter(|needed| *needed <= buffer.len()) else {
             let needed = (count as u64).saturating_mul(size_of::<T>() as u64);
-            return refuse(0, PickleFault::BufferLength { needed, found: buffer.len() as u64 });
+            return self.refuse(position, PickleFault::BufferLength { needed, found: buffer.len() as u64 });
         };
         if needed == 0 {
             return Ok(ScalarBuffer::default());

@@ -4,7 +4,8 @@ use arrow_buffer::Buffer;
 
 use super::super::allow::Name;
 use super::super::fault::{PickleFault, refuse};
-use super::super::graph::{Id, Value, View};
+use super::super::graph::Id;
+use super::super::view::{Value, View};
 use super::arguments::Arguments;
 use super::dtype::{Dtype, Sort};
 use crate::error::Result;

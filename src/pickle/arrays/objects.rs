@@ -186,7 +186,7 @@ impl<'p> Reading<'p, '_> {
             Some(_) => ints!(Int64Type),
             None => {
                 let mut children = self.view.graph.children(list);
-                let is_big = |id| matches!(self.view.value(id), super::super::graph::Value::BigInt(_));
+                let is_big = |id| matches!(self.view.value(id), super::super::view::Value::BigInt(_));
                 if children.any(is_big) { ints!(UInt64Type) } else { ints!(Int64Type) }
             }
         }

@@ -5,7 +5,8 @@ use arrow_schema::TimeUnit;
 
 use super::super::allow::Name;
 use super::super::fault::{PickleFault, refuse};
-use super::super::graph::{Id, Value};
+use super::super::graph::Id;
+use super::super::view::Value;
 use super::arguments::Arguments;
 use super::dtype::{Dtype, Sort};
 use super::form::{Form, unit};

@@ -3,7 +3,8 @@
 use arrow_buffer::Buffer;
 
 use super::super::allow::Name;
-use super::super::graph::{Id, Value, View};
+use super::super::graph::Id;
+use super::super::view::{Value, View};
 use super::arguments::Arguments;
 use super::natural::entry;
 use super::zone::{Zone, duration};

@@ -2,7 +2,8 @@
 
 use super::super::allow::Name;
 use super::super::fault::{PickleFault, refuse};
-use super::super::graph::{Id, Value, View};
+use super::super::graph::Id;
+use super::super::view::{Value, View};
 use super::arguments::Arguments;
 use crate::error::Result;
 
@@ -41,7 +42,9 @@ impl Zone {
             // The rest says which of the zone's offsets this object stands for.
             Name::PytzZone => {
                 if call.count == 4 {
-                    (call.int(1)?, call.int(2)?, call.text(3)?);
+                    call.int(1)?;
+                    call.int(2)?;
+                    call.text(3)?;
                 }
                 named(view, id, call.text(0)?)
             }
