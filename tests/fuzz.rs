@@ -118,6 +118,10 @@ fn mutated(target: Target) {
     for round in 0..ROUNDS {
         let (path, input) = &corpus[rng.below(corpus.len())];
         let mut input = input.clone();
+        if rng.below(8) == 0 {
+            let other = &corpus[rng.below(corpus.len())].1;
+            input = mutate::cross(&input, other, MOST, target, &mut rng).unwrap_or(input);
+        }
         for _ in 0..=rng.below(3) {
             mutate::mutate(&mut input, MOST, target, &mut rng);
         }

@@ -38,13 +38,7 @@ const EDGES: [i64; 16] = [
 ///
 /// The result is no longer than `most` bytes.
 pub fn mutate(input: &mut Vec<u8>, most: usize, target: Target, rng: &mut Rng) -> bool {
-    let mut found = match target {
-        Target::Header => sites::of_header(input),
-        Target::Frames | Target::Stream => sites::of_stream(input, 0),
-        Target::File => sites::of_stream(input, input.len().min(8)),
-    };
-    let footer = if target == Target::File { sites::of_footer(input) } else { None };
-    found.messages.extend(footer);
+    let found = find(input, target);
     if found.messages.is_empty() {
         return false;
     }
@@ -81,6 +75,41 @@ pub fn mutate_or(
     }
     data[..input.len()].copy_from_slice(&input);
     input.len()
+}
+
+/// The first messages of one input and the last ones of another: batches under a schema that
+/// is nearly theirs. A file has a footer that says where its messages are; it is not crossed.
+pub fn cross(one: &[u8], other: &[u8], most: usize, target: Target, rng: &mut Rng) -> Option<Vec<u8>> {
+    if target == Target::File {
+        return None;
+    }
+    let (first, last) = (find(one, target).messages, find(other, target).messages);
+    let end = first.get(rng.below(first.len()))?.message.end;
+    // The other one's schema would be a second one.
+    let start = last.get(1 + rng.below(last.len().saturating_sub(1)))?.message.start;
+    let crossed = [&one[..end], &other[start..]].concat();
+    (crossed.len() <= most).then_some(crossed)
+}
+
+/// [`cross`] for libFuzzer, which asks for it in place: the size, or 0.
+#[allow(dead_code)] // libFuzzer calls it.
+pub fn cross_into(one: &[u8], other: &[u8], out: &mut [u8], target: Target, seed: u32) -> usize {
+    let crossed = cross(one, other, out.len(), target, &mut Rng(seed.into())).unwrap_or_default();
+    out[..crossed.len()].copy_from_slice(&crossed);
+    crossed.len()
+}
+
+/// Where the numbers of an input are.
+fn find(input: &[u8], target: Target) -> Found {
+    let mut found = match target {
+        Target::Header => sites::of_header(input),
+        Target::Frames | Target::Stream => sites::of_stream(input, 0),
+        Target::File => sites::of_stream(input, input.len().min(8)),
+    };
+    if target == Target::File {
+        found.messages.extend(sites::of_footer(input));
+    }
+    found
 }
 
 /// Lies in some numbers of the metadata.
