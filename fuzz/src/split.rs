@@ -11,10 +11,9 @@ pub const LIE: usize = 4;
 /// More lies than these help nobody.
 const MOST_LIES: usize = 8;
 
-/// Bytes behind the end marker of a stream or, without bodies, of a header.
-pub fn tail(input: &[u8], has_bodies: bool) -> &[u8] {
-    let found = if has_bodies { sites::of_stream(input, 0) } else { sites::of_header(input) };
-    found.end.and_then(|end| input.get(end..)).unwrap_or_default()
+/// The bytes behind the end marker of a header.
+pub fn tail(header: &[u8]) -> &[u8] {
+    sites::of_header(header).end.and_then(|end| header.get(end..)).unwrap_or_default()
 }
 
 /// A frame of so many bytes that repeats a pattern.
@@ -23,10 +22,11 @@ pub fn filled(pattern: &[u8], length: usize) -> Buffer {
     Buffer::from_vec(pattern.iter().copied().cycle().take(length).collect::<Vec<u8>>())
 }
 
-/// The header and the frames of a stream, as far as it goes, whatever its numbers say.
+/// The header and the frames of a stream, as far as it goes, whatever its numbers say, and the
+/// bytes behind its end marker.
 ///
 /// [`Frames::from_stream`] would refuse a stream whose bodies do not hold what they should.
-pub fn frames(stream: &[u8]) -> Frames {
+pub fn frames(stream: &[u8]) -> (Frames, &[u8]) {
     let source = Buffer::from(stream);
     let found = sites::of_stream(stream, 0);
     let layout = Layout::of_stream(stream);
@@ -51,7 +51,8 @@ pub fn frames(stream: &[u8]) -> Frames {
     if let (Some(end), Some(last)) = (found.end, found.messages.last()) {
         header.extend_from_slice(&stream[last.message.end..end]);
     }
-    Frames::new(header, frames)
+    let tail = found.end.and_then(|end| stream.get(end..)).unwrap_or_default();
+    (Frames::new(header, frames), tail)
 }
 
 /// Changes frames as these bytes say; the second value is whether they still hold the same.

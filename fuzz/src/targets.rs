@@ -1,8 +1,10 @@
 //! The bodies of the fuzz targets: each takes any bytes and panics if a promise is broken.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use arrow_frames::{DataFrame, Decoder, Frames, Layout, Result, StreamSource};
+use arrow_schema::{Metadata, SchemaRef};
 
 use crate::check::{self, kind, limits};
 use crate::rng::Rng;
@@ -62,7 +64,7 @@ fn header(input: &[u8], rng: &mut Rng) -> bool {
     let frames = if layout.error.is_some() || total > MOST_MADE_UP {
         bare
     } else {
-        let fill = split::tail(input, false);
+        let fill = split::tail(input);
         let lengths = lengths().filter(|length| *length > 0);
         Frames::new(input.to_vec(), lengths.map(|length| split::filled(fill, length as usize)).collect())
     };
@@ -75,8 +77,7 @@ fn header(input: &[u8], rng: &mut Rng) -> bool {
 
 /// Frames cut from a stream's bodies, some of them other than the header says.
 fn frames(input: &[u8], rng: &mut Rng) -> bool {
-    let frames = split::frames(input);
-    let lies = split::tail(input, true);
+    let (frames, lies) = split::frames(input);
     let (lying, still_true) = split::lie(&frames, lies);
     let result = decode(&lying, rng);
     if still_true && !lies.is_empty() {
@@ -107,15 +108,12 @@ fn stream(input: &[u8], rng: &mut Rng) -> bool {
 
     let in_turn = message_by_message(Odd { left: input, rng: rng.clone() });
     match (&result, &in_turn) {
-        (Ok(whole), Ok(pieces)) => check::assert_same(whole, pieces, "whole and message by message"),
-        // What one call may expand to is less for all messages together, and a schema is the
-        // start of another stream in the next one.
-        (Err(whole), Ok(_)) => {
-            let is_allowed = ["Limit", "SchemaRepeated"].contains(&kind(whole).as_str());
-            assert!(is_allowed, "{whole}, but not message by message");
-        }
+        (Ok(whole), Ok(Some(pieces))) => check::assert_same(whole, pieces, "whole and message by message"),
+        // What one call may expand to is less for all messages together.
+        (Err(whole), Ok(Some(_))) => assert_eq!(kind(whole), "Limit", "{whole}, but not message by message"),
+        (Ok(_), Ok(None)) => panic!("decoded, though it has two schemas"),
         (Ok(_), Err(error)) => panic!("message by message: {error}"),
-        (Err(_), Err(_)) => {}
+        (Err(_), Ok(None) | Err(_)) => {}
     }
     result.is_ok()
 }
@@ -141,25 +139,28 @@ fn decode(frames: &Frames, rng: &mut Rng) -> Result<DataFrame> {
     result
 }
 
-/// Reads a message, decodes it, and goes on.
-fn message_by_message(reader: impl Read) -> Result<DataFrame> {
+/// Reads a message, decodes it, and goes on; `None` if a second schema came, with which the
+/// decoder starts another stream.
+fn message_by_message(reader: impl Read) -> Result<Option<DataFrame>> {
     let mut source = StreamSource::new(reader).with_limits(limits());
     let mut decoder = Decoder::new().with_limits(limits());
+    let mut stream: Option<(SchemaRef, Metadata)> = None;
     let mut batches = Vec::new();
-    let mut metadata = None;
     while let Some(frames) = source.next()? {
         // A header of nothing but the end marker ends a stream that never began.
         let df = decoder.decode(frames)?;
         assert_eq!(source.is_finished(), decoder.is_finished());
-        metadata.get_or_insert_with(|| df.message_metadata().clone());
+        let (schema, _) = stream.get_or_insert_with(|| (df.schema().clone(), df.message_metadata().clone()));
+        if !Arc::ptr_eq(schema, df.schema()) {
+            return Ok(None);
+        }
         batches.extend_from_slice(df.batches());
     }
-    let schema = match decoder.schema() {
-        Some(schema) => schema.clone(),
-        None => return decoder.decode(Frames::default()),
+    let Some((schema, metadata)) = stream else {
+        return decoder.decode(Frames::default()).map(Some);
     };
-    let df = DataFrame::try_new(schema, batches).expect("one schema");
-    Ok(df.with_message_metadata(metadata.unwrap_or_default()))
+    let df = DataFrame::try_new(schema, batches).expect("batches of one schema");
+    Ok(Some(df.with_message_metadata(metadata)))
 }
 
 /// Returns a few bytes at a time, or many, and is interrupted.
