@@ -238,10 +238,10 @@ impl<'r, 'd> Reader<'r, 'd> {
 
     /// The payload of the wanted opaque columns, by column, if it is as it was written.
     pub(super) fn payload(&mut self, wanted: &[bool]) -> Result<BTreeMap<usize, Vec<Buffer>>> {
-        let Some(note) = &self.meta.note else { return Ok(BTreeMap::new()) };
-        if !note.fits(self.meta.body_length, &self.meta.declared()?) {
+        if self.meta.note.is_none() {
             return Ok(BTreeMap::new());
         }
+        let Some(note) = self.meta.payload(&self.meta.declared()?) else { return Ok(BTreeMap::new()) };
         let mut payload = BTreeMap::new();
         for (column, spans) in note.columns() {
             self.column = column;

@@ -8,8 +8,8 @@ use arrow::datatypes::*;
 use arrow::error::ArrowError;
 use arrow::ipc::{self, Block, Endianness, MessageHeader, MetadataVersion};
 use arrow_frames::{
-    CopyReason, DataFrame, Decoder, Error, ErrorKind, Frames, Limits, Part, StreamSource, Target,
-    from_buffers, to_buffers,
+    BufferLayout, CopyReason, DataFrame, Decoder, Error, ErrorKind, Frames, Layout, Limits, Part,
+    StreamSource, Target, from_buffers, to_buffers,
 };
 use flatbuffers::FlatBufferBuilder;
 
@@ -1540,6 +1540,21 @@ fn opaque_notes_that_lie() {
     // A note as deep as JSON can be.
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     decode(&opaque(&deep, 64), Form::Stream).unwrap_err();
+}
+
+#[test]
+fn layouts_name_no_payload_of_another_body() {
+    let note = r#"{"version":1,"body_length":64,"opaque":[{"column":0,"frames":[[0,5]]}]}"#;
+    let buffers = |body| {
+        let layout = Layout::of_stream(&opaque(note, body));
+        assert!(layout.error.is_none());
+        layout.messages[1].buffers.clone()
+    };
+    let payload = BufferLayout { column: 0, part: Part::Payload, offset: 0, length: 5 };
+    assert_eq!(buffers(64), [payload]);
+    // Longer or shorter than it was: what lies there now is other data, or nothing.
+    assert_eq!(buffers(128), []);
+    assert_eq!(buffers(0), []);
 }
 
 #[test]

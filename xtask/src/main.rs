@@ -3,6 +3,7 @@
 //! Each task is one file: its arguments and a `run` that says how the process ends.
 
 mod conformance;
+mod corpus;
 mod golden;
 mod process;
 mod python;
@@ -23,6 +24,7 @@ type Outcome = Result<ExitCode, Box<dyn Error>>;
 #[command(name = "cargo xtask", about = "The repository's own tasks")]
 enum Task {
     Conformance(conformance::Args),
+    Corpus(corpus::Args),
     Golden(golden::Args),
     #[command(hide = true)]
     Probe(conformance::probe::Args),
@@ -34,6 +36,7 @@ enum Task {
 fn main() -> ExitCode {
     let outcome = match Task::parse() {
         Task::Conformance(args) => conformance::run(args),
+        Task::Corpus(args) => corpus::run(args),
         Task::Golden(args) => golden::run(args),
         Task::Probe(args) => conformance::probe::run(args),
         Task::Ratios(args) => ratios::run(args),
