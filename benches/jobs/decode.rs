@@ -60,7 +60,9 @@ pub fn frames(data: &[RecordBatch]) -> Run {
 pub fn stream(data: &[RecordBatch]) -> Run {
     let stream = Buffer::from_vec(written_by_peer(data));
     Box::new(move || {
-        let df = Frames::from_stream(black_box(&stream).clone()).and_then(from_buffers).expect("decodes");
+        let mut decoder = Decoder::new();
+        let df = decoder.decode_stream(black_box(&stream).clone()).expect("decodes");
+        assert!(decoder.is_finished(), "came to the end");
         df.into_record_batches().expect("native columns")
     })
 }
