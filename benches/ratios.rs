@@ -1,6 +1,6 @@
 //! Each job of `jobs` beside its peer, for `cargo xtask ratios`.
 //!
-//! `ratios time` measures both sides in turn, many short rounds each, so that whatever else
+//! `ratios time [PART OF A NAME]...` measures both sides in turn, many short rounds each, so that whatever else
 //! the machine does meets both alike. A line per data set and job, its parts between tabs: the
 //! two, the peer, the median times in nanoseconds, the median ratio, and what is to be counted.
 //!
@@ -12,7 +12,7 @@ mod jobs;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use jobs::{DATA, JOBS, Run};
+use jobs::{DATA, JOBS, Job, Run};
 
 /// How long a round of one side should take: long beside a clock's error, short beside the
 /// disturbances of a machine.
@@ -36,17 +36,22 @@ fn main() {
             drop(run());
             measured(&mut run, times.parse().expect("a number"));
         }
-        ["time"] | [] => {
+        ["time", only @ ..] => {
             for data in DATA {
+                let is_wanted =
+                    |job: &Job| only.iter().all(|part| data.name.contains(part) || job.name.contains(part));
+                if !JOBS.iter().any(is_wanted) {
+                    continue;
+                }
                 let batches = (data.make)();
-                for job in JOBS {
+                for job in JOBS.into_iter().filter(is_wanted) {
                     let (ours, peer, ratio) = beside((job.ours)(&batches), (job.theirs)(&batches));
                     let count = if job.moves_bytes { "time" } else { "instructions" };
                     println!("{}\t{}\t{}\t{ours}\t{peer}\t{ratio}\t{count}", data.name, job.name, job.peer);
                 }
             }
         }
-        _ => panic!("usage: ratios time | ratios repeat DATA JOB SIDE TIMES"),
+        _ => panic!("usage: ratios time [PART OF A NAME]... | ratios repeat DATA JOB SIDE TIMES"),
     }
 }
 
