@@ -204,14 +204,38 @@ impl Decoder {
     /// See [`from_buffers`]; [`ErrorKind::SchemaMissing`] if no stream was started. After an
     /// error the decoder starts anew.
     pub fn decode(&mut self, frames: Frames) -> Result<DataFrame> {
-        self.copies.reset();
-        self.copies.max_expanded = Some(self.limits.max_decompressed_bytes);
-        self.finished = false;
         let (header, buffers) = frames.into_parts();
-        let stream = self.stream.take();
-        let (stream, df) = self.decode_messages(stream, &header, buffers)?;
-        self.stream = Some(stream);
-        Ok(df)
+        self.decode_messages(&header, Some(buffers))
+    }
+
+    /// Decodes an Arrow IPC stream that lies in one buffer (a received body, a file), or a
+    /// piece of one that ends between two messages: each array's buffers are slices of it.
+    ///
+    /// This is [`Frames::from_stream`] and [`decode`](Self::decode) in one pass over the
+    /// metadata. What follows an end marker is ignored.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use std::sync::Arc;
+    /// # use arrow::array::{ArrayRef, Int8Array, RecordBatch};
+    /// # use arrow_frames::{DataFrame, Decoder, Target, to_buffers};
+    /// # let a: ArrayRef = Arc::new(Int8Array::from(vec![1, 2, 3]));
+    /// # let batch = RecordBatch::try_from_iter([("a", a)])?;
+    /// # let frames = to_buffers(&DataFrame::from(batch.clone()), Target::Arrow)?;
+    /// let received: Vec<u8> = frames.segments()?.flatten().copied().collect();
+    ///
+    /// let mut decoder = Decoder::new();
+    /// let df = decoder.decode_stream(received)?;
+    /// assert!(decoder.is_finished());
+    /// assert_eq!(df.into_record_batch()?, batch);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`decode`](Self::decode), and [`ErrorKind::Truncated`] if a body ends early.
+    pub fn decode_stream(&mut self, stream: impl Into<Buffer>) -> Result<DataFrame> {
+        self.decode_messages(&stream.into(), None)
     }
 
     /// Turns opaque columns into Arrow arrays, as far as they have an Arrow type: those that
@@ -243,24 +267,24 @@ impl Decoder {
         resolve::resolve(df, &mut self.copies, Unknown::StaysOpaque)
     }
 
-    fn decode_messages(
-        &mut self,
-        mut stream: Option<Stream>,
-        header: &Buffer,
-        buffers: Vec<Buffer>,
-    ) -> Result<(Stream, DataFrame)> {
+    /// Decodes messages: of a header whose frames lie apart, or of a stream with bodies.
+    fn decode_messages(&mut self, messages: &Buffer, frames: Option<Vec<Buffer>>) -> Result<DataFrame> {
+        self.copies.reset();
+        self.copies.max_expanded = Some(self.limits.max_decompressed_bytes);
+        self.finished = false;
+        let mut stream = self.stream.take();
         let limits = &self.limits;
         let mut work = Work {
             limits,
             trust: self.trust,
             copies: &mut self.copies,
-            incoming: Incoming::new(header, buffers, limits),
+            incoming: Incoming::new(messages, frames, limits),
         };
         let mut batches = Vec::new();
         let mut position = 0;
         let mut is_first = true;
         loop {
-            let envelope = match envelope::next(header, position, limits)? {
+            let envelope = match envelope::next(messages, position, limits)? {
                 Next::Message(envelope) => envelope,
                 Next::End { .. } => {
                     self.finished = true;
@@ -269,9 +293,10 @@ impl Decoder {
                 Next::Nothing => break,
             };
             let start = envelope.start as u64;
-            position = envelope.metadata.end;
-            let flatbuffer = header.get(envelope.metadata).unwrap_or_default();
+            let metadata_end = envelope.metadata.end;
+            let flatbuffer = messages.get(envelope.metadata).unwrap_or_default();
             let message = Message::parse(flatbuffer, start, limits)?;
+            position = work.incoming.start_message(metadata_end, message.body_length)?;
             if let Header::Schema(schema) = message.header {
                 if !is_first {
                     return Err(ErrorKind::SchemaRepeated { position: start }.into());
@@ -293,7 +318,8 @@ impl Decoder {
         let stream = stream.ok_or(ErrorKind::SchemaMissing { position: 0 })?;
         let df = DataFrame::new_unchecked(stream.schema.clone(), batches)
             .with_message_metadata(stream.metadata.clone());
-        Ok((stream, df))
+        self.stream = Some(stream);
+        Ok(df)
     }
 }
 

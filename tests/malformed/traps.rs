@@ -361,6 +361,31 @@ fn views_that_lie() {
 }
 
 #[test]
+fn inline_views_are_text_one_by_one() {
+    // Texts that fill their view, that leave one byte, and that are cut after one byte of two.
+    let cut = &"twelve byt\u{e9}".as_bytes()[..11];
+    let texts: [&[u8]; 4] = [b"", "twelve byt\u{e9}".as_bytes(), "z\u{fc}rich".as_bytes(), b"\xa9 goes on"];
+    let batch = |bad: &[(usize, &[u8])]| {
+        let mut views = Vec::new();
+        for row in 0..600 {
+            let text = bad.iter().find(|(at, _)| *at == row).map_or(texts[row % 3], |(_, text)| text);
+            views.extend_from_slice(&make_view(text, 0, 0).to_le_bytes());
+        }
+        rows(600).array(600).bytes(&views).variadic(0)
+    };
+    one(DataType::Utf8View, batch(&[])).unwrap();
+    for bad in [0, 1, 255, 256, 511, 512, 599] {
+        assert_kind!(refused(DataType::Utf8View, batch(&[(bad, cut)])), ErrorKind::View { row, .. } if *row == bad);
+        // What the next one starts with does not complete it.
+        let both = [(bad, cut), (bad + 1, texts[3])];
+        assert_kind!(refused(DataType::Utf8View, batch(&both)), ErrorKind::View { row, .. } if *row == bad);
+        let next = [(bad, texts[3])];
+        assert_kind!(refused(DataType::Utf8View, batch(&next)), ErrorKind::View { row, .. } if *row == bad);
+        one(DataType::BinaryView, batch(&both)).unwrap();
+    }
+}
+
+#[test]
 fn views_that_all_show_the_same() {
     // Each shows nearly all of a buffer that is not text as a whole.
     let (count, size) = (50_000, 4 << 20);
