@@ -122,8 +122,8 @@ fn expected(case: &Case) -> Result<Expected, Box<dyn Error>> {
     let is = |name: &&str| name.strip_suffix('*').map_or(*name == kind, |start| kind.starts_with(start));
     Ok(match case.group {
         Group::Attack => Expected::Refused,
-        Group::Vector if OPAQUE_VECTORS.iter().any(|name| is(name)) => Expected::Opaque,
-        Group::Natural if OPAQUE_NATURAL.iter().any(|name| is(name)) => Expected::Opaque,
+        Group::Vector if OPAQUE_VECTORS.iter().any(&is) => Expected::Opaque,
+        Group::Natural if OPAQUE_NATURAL.iter().any(is) => Expected::Opaque,
         Group::Natural => Expected::Array(None),
         Group::Vector => {
             let data_type = data_type(kind).ok_or_else(|| format!("no type is known for {}", case.path))?;
