@@ -2,6 +2,7 @@
 //!
 //! Each task is one file: its arguments and a `run` that says how the process ends.
 
+mod allowlist;
 mod conformance;
 mod corpus;
 mod golden;
@@ -23,11 +24,14 @@ type Outcome = Result<ExitCode, Box<dyn Error>>;
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The repository's own tasks")]
 enum Task {
+    Allowlist(allowlist::Args),
     Conformance(conformance::Args),
     Corpus(corpus::Args),
     Golden(golden::Args),
     #[command(hide = true)]
     Probe(conformance::probe::Args),
+    #[command(hide = true)]
+    ProbePickle(conformance::pickles::probe::Args),
     Ratios(ratios::Args),
     Test(test::Args),
     Testdata(testdata::Args),
@@ -35,10 +39,12 @@ enum Task {
 
 fn main() -> ExitCode {
     let outcome = match Task::parse() {
+        Task::Allowlist(args) => allowlist::run(args),
         Task::Conformance(args) => conformance::run(args),
         Task::Corpus(args) => corpus::run(args),
         Task::Golden(args) => golden::run(args),
         Task::Probe(args) => conformance::probe::run(args),
+        Task::ProbePickle(args) => conformance::pickles::probe::run(args),
         Task::Ratios(args) => ratios::run(args),
         Task::Test(args) => test::run(args),
         Task::Testdata(args) => testdata::run(args),
