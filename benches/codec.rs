@@ -3,6 +3,8 @@
 
 mod jobs;
 
+use std::time::Duration;
+
 use criterion::{Criterion, criterion_group, criterion_main};
 use jobs::{DATA, JOBS};
 
@@ -11,8 +13,9 @@ fn codec(c: &mut Criterion) {
         let batches = (data.make)();
         for job in JOBS {
             let mut group = c.benchmark_group(format!("{}/{}", data.name, job.name));
-            // Some take a tenth of a second.
-            group.sample_size(20);
+            // There are many, and some take a tenth of a second.
+            let (warm_up, measurement) = (Duration::from_millis(300), Duration::from_secs(1));
+            group.sample_size(10).warm_up_time(warm_up).measurement_time(measurement);
             for (side, set_up) in [("arrow-frames", job.ours), (job.peer, job.theirs)] {
                 // Set up only if it is asked for.
                 let mut run = None;

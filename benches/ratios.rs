@@ -1,8 +1,9 @@
-//! Each job of `jobs` beside its peer, for `cargo xtask ratios`.
+//! Each job of `jobs` beside its peer, for `cargo xtask ratios`. Other arguments than these, as
+//! `cargo bench` passes them, do nothing:
 //!
-//! `ratios time [PART OF A NAME]...` measures both sides in turn, many short rounds each, so that whatever else
-//! the machine does meets both alike. A line per data set and job, its parts between tabs: the
-//! two, the peer, the median times in nanoseconds, the median ratio, and what is to be counted.
+//! `ratios time [PART OF A NAME]...` measures both sides in turn, many short rounds each, so that
+//! whatever else the machine does meets both alike. A line per data set and job, its parts
+//! between tabs: the two, the peer, the median times in nanoseconds, and the median ratio.
 //!
 //! `ratios repeat DATA JOB SIDE TIMES` does one job so many times, for valgrind to count what
 //! happens in [`measured`].
@@ -14,12 +15,12 @@ use std::time::{Duration, Instant};
 
 use jobs::{DATA, JOBS, Job, Run};
 
-/// How long a round of one side should take: long beside a clock's error, short beside the
-/// disturbances of a machine.
-const ROUND: Duration = Duration::from_millis(4);
+/// How long a round of one side should take: long beside a clock's error, and so short that most
+/// rounds pass before the scheduler lets others in, however many there are.
+const ROUND: Duration = Duration::from_micros(500);
 
 /// Rounds of each side, unless they take longer than `ENOUGH`; then at least `FEWEST`.
-const ROUNDS: usize = 101;
+const ROUNDS: usize = 501;
 const FEWEST: usize = 15;
 const ENOUGH: Duration = Duration::from_secs(2);
 
@@ -46,12 +47,11 @@ fn main() {
                 let batches = (data.make)();
                 for job in JOBS.into_iter().filter(is_wanted) {
                     let (ours, peer, ratio) = beside((job.ours)(&batches), (job.theirs)(&batches));
-                    let count = if job.moves_bytes { "time" } else { "instructions" };
-                    println!("{}\t{}\t{}\t{ours}\t{peer}\t{ratio}\t{count}", data.name, job.name, job.peer);
+                    println!("{}\t{}\t{}\t{ours}\t{peer}\t{ratio}", data.name, job.name, job.peer);
                 }
             }
         }
-        _ => panic!("usage: ratios time [PART OF A NAME]... | ratios repeat DATA JOB SIDE TIMES"),
+        _ => eprintln!("nothing to do: this is for `cargo xtask ratios`"),
     }
 }
 

@@ -32,7 +32,7 @@ pub const DATA: [DataSet; 9] = [
         make: || vec![columns(5, |column| strings(&MIXED, column))],
     },
     DataSet { name: "5 × 1M utf8 views, half inline", make: || vec![columns(5, views)] },
-    DataSet { name: "5 × 1M dictionary, i32 to 1,000 utf8", make: || vec![columns(5, dictionary)] },
+    DataSet { name: "5 × 1M dictionary of 1,000 utf8", make: || vec![columns(5, dictionary)] },
     DataSet { name: "4 × 200,000 nested lists", make: || vec![columns(4, nested)] },
 ];
 
@@ -79,23 +79,22 @@ fn strings(texts: &[&str], column: usize) -> ArrayRef {
 }
 
 fn views(column: usize) -> ArrayRef {
-    let text = |row: usize| (scattered(row, column + 1) % 10 > 0).then(|| MIXED[scattered(row, column) % 6]);
+    let text = |row: usize| is_valid(row, column).then(|| MIXED[scattered(row, column) % 6]);
     Arc::new((0..MANY).map(text).collect::<StringViewArray>())
 }
 
 fn dictionary(column: usize) -> ArrayRef {
     let values = (0..1_000).map(|value| format!("{} {value}", MIXED[value % MIXED.len()]));
-    let keys =
-        (0..MANY).map(|row| scattered(row, column)).map(|n| (n % 10 > 0).then_some((n / 10 % 1_000) as i32));
+    let key = |row: usize| is_valid(row, column).then(|| (scattered(row, column) % 1_000) as i32);
     let values = Arc::new(StringArray::from_iter_values(values));
-    Arc::new(DictionaryArray::<Int32Type>::new(keys.collect::<Int32Array>(), values))
+    Arc::new(DictionaryArray::<Int32Type>::new((0..MANY).map(key).collect::<Int32Array>(), values))
 }
 
 /// Lists of lists of numbers, and lists of structs, in turn.
 fn nested(column: usize) -> ArrayRef {
     let outer = offsets(200_000, column);
     let items = outer.last() as usize;
-    let nulls = Some((0..200_000).map(|row| scattered(row, column + 2) % 10 > 0).collect::<NullBuffer>());
+    let nulls = Some((0..200_000).map(|row| is_valid(row, column)).collect::<NullBuffer>());
     if column.is_multiple_of(2) {
         let inner = offsets(items, column + 1);
         let numbers = Float64Array::from_iter_values((0..inner.last()).map(f64::from));
@@ -119,6 +118,11 @@ fn nested(column: usize) -> ArrayRef {
 /// Offsets of lists with none to seven items.
 fn offsets(lists: usize, seed: usize) -> OffsetBuffer<i32> {
     OffsetBuffer::from_lengths((0..lists).map(|list| scattered(list, seed) % 8))
+}
+
+/// Nine in ten rows are.
+fn is_valid(row: usize, seed: usize) -> bool {
+    !scattered(row, seed + 1_000).is_multiple_of(10)
 }
 
 /// A number that says nothing about its neighbours (the mixing step of SplitMix64).

@@ -28,61 +28,47 @@ pub struct Job {
     pub peer: &'static str,
     /// Sets it up with that.
     pub theirs: fn(&[RecordBatch]) -> Run,
-    /// Whether most of it is moving bytes, so that instructions say nothing of its time.
-    pub moves_bytes: bool,
 }
 
 /// All jobs.
 pub const JOBS: [Job; 7] = [
     Job {
-        name: "encode batches, schema known",
+        name: "encode batches",
         ours: encode::batches,
         peer: "StreamEncoder",
         theirs: encode::batches_by_peer,
-        moves_bytes: false,
     },
     Job {
         name: "encode with schema",
         ours: encode::whole,
         peer: "StreamEncoder",
         theirs: encode::whole_by_peer,
-        moves_bytes: false,
     },
     Job {
-        name: "decode batches, schema known",
+        name: "decode batches",
         ours: decode::batches,
         peer: "StreamDecoder",
         theirs: decode::batches_by_peer,
-        moves_bytes: false,
     },
     Job {
         name: "decode frames",
         ours: decode::frames,
         peer: "StreamDecoder",
         theirs: decode::stream_by_peer,
-        moves_bytes: false,
     },
     Job {
-        name: "decode a stream in one buffer",
+        name: "decode stream",
         ours: decode::stream,
         peer: "StreamDecoder",
         theirs: decode::stream_by_peer,
-        moves_bytes: false,
     },
     Job {
-        name: "write a stream to a Vec",
+        name: "write stream",
         ours: transport::write,
         peer: "StreamWriter",
         theirs: transport::write_by_peer,
-        moves_bytes: true,
     },
-    Job {
-        name: "read a stream from a reader",
-        ours: transport::read,
-        peer: "StreamReader",
-        theirs: transport::read_by_peer,
-        moves_bytes: true,
-    },
+    Job { name: "read stream", ours: transport::read, peer: "StreamReader", theirs: transport::read_by_peer },
 ];
 
 /// The stream of some batches as the peer writes it: what both sides read.
