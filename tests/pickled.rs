@@ -123,10 +123,12 @@ fn whatever_has_a_form_comes_back_identical() {
 /// Sends every sample, and checks that just the columns of which it is expected were pickled:
 /// all samples of them but those that hold what Python's types do not reach.
 fn comes_back_identical(mut encoder: Encoder, context: &str, is_pickled: impl Fn(&Field) -> bool) {
-    let (mut samples, mut pickled, mut stayed) = (0, 0, BTreeSet::new());
+    let (mut samples, mut pickled, mut stayed, mut failed) = (0, 0, BTreeSet::new(), Vec::new());
     for_each_sample(|name, df| {
-        let (again, opaque) =
-            round_trip(&mut encoder, df).unwrap_or_else(|error| panic!("{name}, {context}: {error}"));
+        let (again, opaque) = match round_trip(&mut encoder, df) {
+            Ok(again) => again,
+            Err(error) => return failed.push(format!("{name}, {context}: {error}")),
+        };
         assert_same(df, &again, &|| format!("{name}, {context}"));
         samples += 1;
         pickled += opaque;
@@ -136,6 +138,7 @@ fn comes_back_identical(mut encoder: Encoder, context: &str, is_pickled: impl Fn
             _ => {}
         }
     });
+    assert!(failed.is_empty(), "{} samples were not read back:\n{}", failed.len(), failed.join("\n"));
     println!("{samples} samples, {pickled} of them pickled, {context}; exceptions among {stayed:?}");
     assert!(pickled > 200, "{pickled} samples are too few to prove anything");
     let may_stay = |name: &String| {
