@@ -6,10 +6,10 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, BinaryViewArray, GenericByteArray, PrimitiveArray, StringViewArray,
-    downcast_integer,
+    Array, ArrayRef, ArrowPrimitiveType, BinaryViewArray, FixedSizeBinaryArray, GenericBinaryArray,
+    GenericByteArray, OffsetSizeTrait, PrimitiveArray, StringViewArray, downcast_integer,
 };
-use arrow_buffer::{ArrowNativeType, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{ArrowNativeType, Buffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::super::fault::PickleFault;
@@ -32,6 +32,12 @@ impl Reading<'_, '_> {
             (Binary, LargeBinary) => self.offsets_as::<BinaryType, LargeBinaryType>(&array, asked, position),
             (LargeBinary, Binary) => self.offsets_as::<LargeBinaryType, BinaryType>(&array, asked, position),
             (Utf8 | LargeUtf8, Utf8View) | (Binary | LargeBinary, BinaryView) => self.views_of(&array),
+            (Binary, FixedSizeBinary(width)) => {
+                self.fixed_of(array.as_binary::<i32>(), *width, asked, position)
+            }
+            (LargeBinary, FixedSizeBinary(width)) => {
+                self.fixed_of(array.as_binary::<i64>(), *width, asked, position)
+            }
             (Float64, Float16) => self.halves_of(&array, asked, position),
             (Timestamp(unit, zone), Timestamp(other, wanted)) if unit == other => {
                 let is_same = match (zone.as_deref(), wanted.as_deref()) {
@@ -74,6 +80,32 @@ impl Reading<'_, '_> {
         let offsets = OffsetBuffer::new(ScalarBuffer::from(rebuilt));
         match GenericByteArray::<T>::try_new(offsets, values, nulls) {
             Ok(array) => Ok(Arc::new(array)),
+            Err(error) => self.arrow_error(position, asked, &error),
+        }
+    }
+
+    /// Binaries of one length; a null is as many zeros.
+    fn fixed_of<O: OffsetSizeTrait>(
+        &mut self,
+        array: &GenericBinaryArray<O>,
+        width: i32,
+        asked: &DataType,
+        position: u64,
+    ) -> Result<ArrayRef> {
+        let length = usize::try_from(width).unwrap_or_default();
+        let bytes = array.len().saturating_mul(length);
+        self.claim(CopyReason::Pickled, bytes)?;
+        let mut values: Vec<u8> = self.room(bytes)?;
+        for value in array.iter() {
+            match value {
+                Some(value) if value.len() == length => values.extend_from_slice(value),
+                Some(_) => return self.not_exactly(array.data_type().clone(), asked, position),
+                None => values.extend(std::iter::repeat_n(0, length)),
+            }
+        }
+        let (values, nulls) = (Buffer::from_vec(values), array.nulls().cloned());
+        match FixedSizeBinaryArray::try_new_with_len(width, values, nulls, array.len()) {
+            Ok(fixed) => Ok(Arc::new(fixed)),
             Err(error) => self.arrow_error(position, asked, &error),
         }
     }
