@@ -6,6 +6,7 @@ mod allowlist;
 mod conformance;
 mod corpus;
 mod golden;
+mod pickle;
 mod process;
 mod python;
 mod ratios;
@@ -28,6 +29,7 @@ enum Task {
     Conformance(conformance::Args),
     Corpus(corpus::Args),
     Golden(golden::Args),
+    Pickle(pickle::Args),
     #[command(hide = true)]
     Probe(conformance::probe::Args),
     #[command(hide = true)]
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Task::Conformance(args) => conformance::run(args),
         Task::Corpus(args) => corpus::run(args),
         Task::Golden(args) => golden::run(args),
+        Task::Pickle(args) => pickle::run(args),
         Task::Probe(args) => conformance::probe::run(args),
         Task::ProbePickle(args) => conformance::pickles::probe::run(args),
         Task::Ratios(args) => ratios::run(args),

@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, Table, presets};
 
 use crate::Outcome;
 use crate::process::{output, progress};
-use crate::{process, python, ratios};
+use crate::{process, python};
 
 /// Measure writing and reading pickles beside CPython and print the ratio of each job
 ///
@@ -37,7 +37,7 @@ const SHARED: [&str; 2] = ["categorical", "zoned"];
 pub fn run(_: Args) -> Outcome {
     let python = python::interpreter()?;
     progress("building the benchmark");
-    let program = ratios::build("pickle")?;
+    let program = process::benchmark("pickle")?;
     let mut ours = Side::start(&mut Command::new(&program))?;
     let script = process::root().join("benches/pickle.py");
     let mut theirs = Side::start(Command::new(python).arg(script))?;
@@ -78,7 +78,9 @@ pub fn run(_: Args) -> Outcome {
         let mut times = Vec::new();
         for percent in ["1", "10", "100"] {
             let nanoseconds = (0..ROUNDS).map(|_| -> Result<f64, Box<dyn Error>> {
-                Ok(String::from_utf8(output(Command::new(&program).args([kind, percent]))?)?.trim().parse()?)
+                Ok(String::from_utf8(output(Command::new(&program).args([kind, percent]))?)?
+                    .trim()
+                    .parse()?)
             });
             times.push(median(nanoseconds.collect::<Result<_, _>>()?));
         }

@@ -2,14 +2,12 @@
 
 use std::error::Error;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 
-use serde_json::Value;
-
-use crate::process::{cargo, output, progress};
+use crate::process::{benchmark, progress};
 
 /// A job of a data set, done by both sides.
 pub struct Row {
@@ -32,7 +30,7 @@ pub struct Row {
 /// Measures everything.
 pub fn all() -> Result<Vec<Row>, Box<dyn Error>> {
     progress("building the benchmark");
-    let program = build()?;
+    let program = benchmark("ratios")?;
     let mut rows = times(&program)?;
     if Command::new("valgrind").arg("--version").output().is_ok() {
         progress("counting instructions with valgrind, two minutes or three");
@@ -41,17 +39,6 @@ pub fn all() -> Result<Vec<Row>, Box<dyn Error>> {
         progress("no instructions are counted: valgrind is not installed");
     }
     Ok(rows)
-}
-
-/// Builds `benches/ratios.rs` and says where it is.
-fn build() -> Result<PathBuf, Box<dyn Error>> {
-    let arguments = ["bench", "--package", "arrow-frames", "--bench", "ratios", "--no-run"];
-    let messages = output(cargo().args(arguments).args(["--quiet", "--message-format", "json"]))?;
-    let messages = String::from_utf8(messages)?;
-    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let built = messages.rev().find(|message| message["target"]["name"] == "ratios");
-    let program = built.as_ref().and_then(|message| message["executable"].as_str()).map(PathBuf::from);
-    program.ok_or_else(|| "cargo names no executable of the benchmark".into())
 }
 
 fn times(program: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
