@@ -5,56 +5,45 @@ import pickle
 
 import pandas as pd
 import pyarrow as pa
-from pandas.api.types import pandas_dtype, union_categoricals
 
 
-def consume(stream):
-    """The DataFrame of an Arrow stream for pandas: bytes, or anything with a buffer."""
-    buffer = pa.py_buffer(stream)
-    reader, batches = pa.ipc.open_stream(buffer), []
-    bodies = (m.body for m in pa.ipc.MessageReader.open_stream(buffer) if m.type == "record batch")
-    for body in bodies:
-        batches.append((body, *reader.read_next_batch_with_custom_metadata()))
-    schema, skeleton = reader.schema, reader.schema.empty_table().to_pandas()
-    pandas = json.loads((schema.metadata or {}).get(b"pandas", b'{"index_columns": [], "columns": []}'))
-    dtypes = {c.get("field_name", c["name"]): c["numpy_type"] for c in pandas["columns"]}
-    read = [opaque if b"arrow_frames" in (f.metadata or {}) else native for f in schema]
-    columns = [read[i](i, f, dtypes.get(f.name, ""), batches) for i, f in enumerate(schema)]
-    keys = [pd.RangeIndex(k["start"], k["stop"], k["step"]) if isinstance(k, dict) else
-            columns[schema.get_field_index(k)] for k in pandas["index_columns"]]
-    columns = [c for c, f in zip(columns, schema) if f.name not in pandas["index_columns"]]
-    index = pd.RangeIndex(sum(b.num_rows for _, b, _ in batches)) if not keys else pd.Index(keys[0])
-    frame = pd.DataFrame(dict(enumerate(columns)), copy=False,
-                         index=pd.MultiIndex.from_arrays(keys) if len(keys) > 1 else index)
-    return frame.set_axis(skeleton.columns, axis=1).rename_axis(index=skeleton.index.names)
+def consume(stream):  # bytes, or anything with a buffer
+    reader = pa.ipc.open_stream(buffer := pa.py_buffer(stream))
+    messages = (m for m in pa.ipc.MessageReader.open_stream(buffer) if m.type == "record batch")
+    batches = [(m.body, *reader.read_next_batch_with_custom_metadata()) for m in messages]
+    table = pa.Table.from_batches([batch for _, batch, _ in batches]).combine_chunks()
+    names, pandas, dtypes = table.schema.names, json.loads(table.schema.metadata[b"pandas"]), {}
+    for c in pandas["columns"]:  # of several columns of one name, the first has the first entry
+        dtypes.setdefault(c["field_name"], []).append(c["numpy_type"])
+    built = [column(i, f, dtypes[f.name].pop(0), table, batches, buffer) for i, f in enumerate(table.schema)]
+    frame = pd.DataFrame(dict(enumerate(built)), pd.RangeIndex(table.num_rows), copy=False)
+    keys = [names.index(k) if k in names else pd.RangeIndex(k["start"], k["stop"], k["step"])
+            for k in pandas["index_columns"]]
+    frame.set_index(keys or [frame.index], inplace=True)
+    labels = table.slice(0, 0).to_pandas(types_mapper=pd.ArrowDtype)
+    frame.columns, frame.index.names = labels.columns, labels.index.names
+    return frame
 
 
-def opaque(i, field, _, batches):
-    pieces = []
-    for body, batch, metadata in batches:
+def column(i, field, dtype, table, batches, buffer, pieces=()):
+    for body, batch, metadata in batches if b"arrow_frames" in (field.metadata or {}) else ():
         note = json.loads((metadata or {}).get(b"arrow_frames", "{}"))
         spans = {c["column"]: c["frames"] for c in note.get("opaque", [])}.get(i)
-        buffers = (b for c in batch.columns for b in c.buffers() if b and b.size)
-        ends = [b.address - body.address + b.size for b in buffers if 0 <= b.address - body.address < body.size]
-        if not spans or note["body_length"] != body.size or spans[0][0] < max(ends, default=0):
+        ends = [b.address + b.size - body.address for c in batch.columns for b in c.buffers() if b]
+        if not spans or note["body_length"] != body.size or any(spans[0][0] < e <= body.size for e in ends):
             raise ValueError(f"the payload of column {field.name!r} was lost: the stream was re-written")
-        frames = [body[start:start + length] for start, length in spans]
-        if codec := note.get("codec"):  # an 8-byte length first; -1 says that it is stored as it is
-            sized = [(int.from_bytes(f[:8], "little", signed=True), f[8:]) for f in frames]
-            frames = [pa.decompress(f, n, codec) if n >= 0 else f for n, f in sized]
-        pieces.append(pickle.loads(frames[0], buffers=frames[1:]))
-    pieces = [p.array if isinstance(p, pd.Series) else p for p in pieces]
-    if len(pieces) == 1:
-        return pieces[0]
-    categorical = isinstance(pieces[0], pd.Categorical)
-    return union_categoricals(pieces) if categorical else pd.concat([pd.Series(p) for p in pieces]).array
-
-
-def native(i, field, dtype, batches):
-    chunks = pa.chunked_array([batch.column(i) for _, batch, _ in batches], field.type)
-    if dtype[:1].isupper() or dtype == "boolean":  # nullable: what is missing is not NaN
-        return pandas_dtype(dtype).__from_arrow__(chunks)
-    if dtype == "object" and pd.__version__ >= "2":
-        return pd.ArrowDtype(field.type).__from_arrow__(chunks)
-    array = chunks.chunk(0) if chunks.num_chunks == 1 else chunks.combine_chunks()
-    return array.to_pandas() if dtype == "object" else array.to_numpy(zero_copy_only=False)
+        frames = [memoryview(buffer)[body.address - buffer.address + at:][:size] for at, size in spans]
+        if codec := note.get("codec"):  # an 8-byte length comes first
+            frames = [f and pa.decompress(f[8:], int.from_bytes(f[:8], "little"), codec) for f in frames]
+        pieces += (pd.Series(p := pickle.loads(frames[0], buffers=frames[1:]), dtype=p.dtype, copy=False),)
+    if len(pieces) > 1 and pieces[0].dtype == "category":
+        return pd.api.types.union_categoricals(pieces)
+    if pieces:
+        return pd.concat(pieces, ignore_index=True) if len(pieces) > 1 else pieces[0]
+    array, exact = table.column(i).chunk(0), pd.__version__ >= "2"
+    if dtype == "object":
+        return pd.arrays.ArrowExtensionArray(array) if exact else pd.Series(array.to_pylist(), dtype=object)
+    if dtype[0].islower() and dtype != "boolean":
+        return array.to_numpy(zero_copy_only=False)
+    values = pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], offset=array.offset)
+    return type(pd.array([], dtype))(*(a.to_numpy(zero_copy_only=False) for a in (values, array.is_null())))

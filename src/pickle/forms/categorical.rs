@@ -21,7 +21,8 @@ pub(super) fn check_values(data_type: &DataType) -> Result<(), Inexact> {
     match data_type {
         Utf8 | LargeUtf8 | Utf8View | Timestamp(_, None) | Duration(_) => Ok(()),
         Timestamp(_, Some(zone)) => Zone::parse(zone).map(|_| ()),
-        Null | Union(..) => Err(Inexact::NoForm { data_type: data_type.clone() }),
+        // pandas has no index of float16: pandas 2 and later refuse it, others widen it.
+        Null | Union(..) | Float16 => Err(Inexact::NoForm { data_type: data_type.clone() }),
         number if numpy_name(number).is_some() => Ok(()),
         other => objects::check(other),
     }
@@ -111,9 +112,6 @@ fn first_missing(categories: &dyn Array) -> Option<usize> {
         return nulls.iter().position(|valid| !valid);
     }
     match categories.data_type() {
-        DataType::Float16 => {
-            categories.as_primitive::<Float16Type>().values().iter().position(|v| v.is_nan())
-        }
         DataType::Float32 => {
             categories.as_primitive::<Float32Type>().values().iter().position(|v| v.is_nan())
         }
@@ -146,9 +144,6 @@ impl<'c> Categories<'c> {
         // Zero has two signs and is one category.
         let fixed = match array.data_type() {
             Boolean => array.as_boolean().values().iter().map(u8::from).collect(),
-            Float16 => {
-                array.as_primitive::<Float16Type>().values().iter().map(|v| v.to_f32() + 0.0).collect()
-            }
             Float32 => array.as_primitive::<Float32Type>().values().iter().map(|v| v + 0.0).collect(),
             Float64 => array.as_primitive::<Float64Type>().values().iter().map(|v| v + 0.0).collect(),
             _ => values_of(array),

@@ -3,15 +3,15 @@
 //! Source: pandas' `pandas/core/arrays/arrow/extension_types.py`, which names them
 //! `pandas.period` (over int64) and `pandas.interval` (over a struct of both ends).
 
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type};
-use arrow_buffer::Buffer;
+use arrow_array::{Array, ArrayRef};
+use arrow_buffer::{Buffer, NullBuffer};
 use arrow_schema::{DataType, Field};
 use serde_json::Value;
 
 use super::numbers::{dtype_code, numpy_name};
-use super::{Inexact, Pickler, unit_name};
+use super::{Inexact, Pickler, unit_name, values_of};
 use crate::copies::CopyReason;
 use crate::error::Result;
 
@@ -67,10 +67,17 @@ impl Pickler<'_> {
 
     /// `pandas.arrays.IntervalArray.from_arrays(left, right, closed, False)`.
     pub(super) fn interval(&mut self, array: &dyn Array, closed: &str) -> Result<()> {
-        let ends = array.as_struct();
+        let intervals = array.as_struct();
+        let missing = |end: &ArrayRef| NullBuffer::union(intervals.nulls(), end.nulls());
+        let missing: Vec<_> = intervals.columns().iter().map(missing).collect();
+        if let [left, right] = &missing[..]
+            && let Some(row) = (0..array.len()).find(|row| is_null(left, *row) != is_null(right, *row))
+        {
+            return Err(self.inexact(Inexact::HalfInterval { row }));
+        }
         self.call("pandas.arrays", "IntervalArray.from_arrays", 4, |p| {
-            for end in ends.columns() {
-                p.interval_end(ends, end)?;
+            for (end, missing) in intervals.columns().iter().zip(&missing) {
+                p.interval_end(end, missing.as_ref())?;
             }
             p.writer.text(closed);
             p.writer.boolean(false);
@@ -78,38 +85,89 @@ impl Pickler<'_> {
         })
     }
 
-    /// One end of intervals. A missing interval has missing ends, which only floats and
-    /// datetimes can say.
-    fn interval_end(&mut self, around: &dyn Array, end: &dyn Array) -> Result<()> {
-        let nulls = arrow_buffer::NullBuffer::union(around.nulls(), end.nulls());
-        let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else {
-            return match end.data_type() {
-                DataType::Timestamp(unit, _) => self.naive_end(end, 'M', unit_name(*unit)),
-                DataType::Duration(unit) => self.naive_end(end, 'm', unit_name(*unit)),
-                _ => self.numbers(end),
-            };
-        };
-        let filled = match end.data_type() {
-            DataType::Float32 => {
+    /// One end of intervals. A missing interval has missing ends, which only floats, datetimes
+    /// and durations can say.
+    fn interval_end(&mut self, end: &dyn Array, nulls: Option<&NullBuffer>) -> Result<()> {
+        let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
+        let values = match (end.data_type(), nulls) {
+            (DataType::Timestamp(..) | DataType::Duration(_), _) => self.moments_without(end, nulls)?,
+            (_, None) => values_of(end),
+            (DataType::Float32, Some(nulls)) => {
                 let values = end.as_primitive::<Float32Type>().values();
-                let filled = values.iter().zip(&nulls).map(|(v, valid)| if valid { *v } else { f32::NAN });
+                let filled = values.iter().zip(nulls).map(|(v, valid)| if valid { *v } else { f32::NAN });
+                self.claim(CopyReason::Pickled, end.len() * size_of::<f32>())?;
                 Buffer::from_vec(filled.collect::<Vec<_>>())
             }
-            DataType::Float64 => {
+            (DataType::Float64, Some(nulls)) => {
                 let values = end.as_primitive::<Float64Type>().values();
-                let filled = values.iter().zip(&nulls).map(|(v, valid)| if valid { *v } else { f64::NAN });
+                let filled = values.iter().zip(nulls).map(|(v, valid)| if valid { *v } else { f64::NAN });
+                self.claim(CopyReason::Pickled, end.len() * size_of::<f64>())?;
                 Buffer::from_vec(filled.collect::<Vec<_>>())
             }
-            other => return Err(self.inexact(Inexact::NoForm { data_type: other.clone() })),
+            (other, Some(_)) => return Err(self.inexact(Inexact::NoForm { data_type: other.clone() })),
         };
-        self.claim(CopyReason::Pickled, filled.len())?;
-        self.frombuffer(filled, dtype_code(end.data_type()).unwrap_or_default(), end.len());
+        let dtype = match end.data_type() {
+            DataType::Timestamp(unit, _) => format!("<M8[{}]", unit_name(*unit)),
+            DataType::Duration(unit) => format!("<m8[{}]", unit_name(*unit)),
+            number => dtype_code(number).unwrap_or_default().to_owned(),
+        };
+        self.frombuffer(values, &dtype, end.len());
         Ok(())
     }
+}
 
-    fn naive_end(&mut self, end: &dyn Array, code: char, unit: &str) -> Result<()> {
-        let values = super::values_of(end);
-        self.frombuffer(values, &format!("<{code}8[{unit}]"), end.len());
-        Ok(())
+fn is_null(nulls: &Option<NullBuffer>, row: usize) -> bool {
+    nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{DurationSecondArray, Int64Array, StructArray, TimestampMicrosecondArray};
+    use arrow_schema::Field;
+
+    use super::super::Forms;
+    use super::*;
+    use crate::error::ErrorKind;
+
+    fn pickle(left: ArrayRef, right: ArrayRef) -> Result<Vec<Buffer>> {
+        let ends = [("left", left), ("right", right)];
+        let fields = ends.iter().map(|(name, end)| Field::new(*name, end.data_type().clone(), true));
+        let fields = fields.collect::<Vec<_>>().into();
+        let intervals = StructArray::new(fields, ends.iter().map(|(_, end)| end.clone()).collect(), None);
+        let metadata = [("ARROW:extension:name", "pandas.interval"), ("ARROW:extension:metadata", CLOSED)];
+        let field = Field::new("x", intervals.data_type().clone(), true).with_metadata(metadata);
+        Pickler::new(Forms::default(), "x", &mut |_, _| Ok(())).pickle(&intervals, &field)
+    }
+
+    const CLOSED: &str = r#"{"subtype": "datetime64[us]", "closed": "left"}"#;
+
+    #[test]
+    fn missing_intervals_of_moments_are_not_a_time() {
+        let moments = || Arc::new(TimestampMicrosecondArray::from(vec![Some(1), None, Some(3)]));
+        let durations = || Arc::new(DurationSecondArray::from(vec![Some(1), None, Some(3)]));
+        for buffers in [pickle(moments(), moments()), pickle(durations(), durations())] {
+            let buffers = buffers.unwrap();
+            assert_eq!(buffers.len(), 3);
+            for end in &buffers[1..] {
+                assert_eq!(end.typed_data::<i64>(), [1, i64::MIN, 3]);
+            }
+        }
+        let integers = || Arc::new(Int64Array::from(vec![Some(1), None]));
+        let refused = pickle(integers(), integers()).unwrap_err();
+        let reason = Inexact::NoForm { data_type: DataType::Int64 };
+        assert!(matches!(refused.kind(), ErrorKind::Inexact { reason: found, .. } if *found == reason));
+    }
+
+    #[test]
+    fn half_an_interval_is_refused() {
+        let whole = || Arc::new(TimestampMicrosecondArray::from(vec![1, 2, 3]));
+        let holed = || Arc::new(TimestampMicrosecondArray::from(vec![Some(1), Some(2), None]));
+        for refused in [pickle(whole(), holed()), pickle(holed(), whole())] {
+            let refused = refused.unwrap_err();
+            let reason = Inexact::HalfInterval { row: 2 };
+            assert!(matches!(refused.kind(), ErrorKind::Inexact { reason: found, .. } if *found == reason));
+        }
     }
 }

@@ -38,6 +38,11 @@ pub enum Inexact {
         /// The index of the second one.
         category: usize,
     },
+    /// An interval of which only one end is missing: pandas has none or both.
+    HalfInterval {
+        /// The row.
+        row: usize,
+    },
     /// A value that the Python type does not reach: a date outside the years 1 to 9999, a time
     /// with nanoseconds, an instant that nanoseconds do not express.
     OutOfRange {
@@ -63,6 +68,7 @@ impl fmt::Display for Inexact {
                 write!(f, "category {category} is missing (null, NaN or NaT)")
             }
             Inexact::DuplicateCategory { category } => write!(f, "category {category} is there twice"),
+            Inexact::HalfInterval { row } => write!(f, "row {row} is an interval with one end"),
             Inexact::OutOfRange { row, value } => {
                 write!(f, "row {row} holds {value}, which the receiver's type does not reach")
             }

@@ -7,7 +7,7 @@ use arrow_array::types::{
     DurationSecondType, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
     TimestampNanosecondType, TimestampSecondType,
 };
-use arrow_buffer::{Buffer, ScalarBuffer};
+use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::{DataType, TimeUnit};
 
 use super::zone::{Zone, ZonedForm};
@@ -83,7 +83,16 @@ impl Pickler<'_> {
 
     /// The integers, shared if none is missing.
     pub(super) fn moments(&mut self, array: &dyn Array) -> Result<Buffer> {
-        let Some(nulls) = array.nulls().filter(|nulls| nulls.null_count() > 0) else {
+        self.moments_without(array, array.nulls())
+    }
+
+    /// The same where others say what is missing.
+    pub(super) fn moments_without(
+        &mut self,
+        array: &dyn Array,
+        nulls: Option<&NullBuffer>,
+    ) -> Result<Buffer> {
+        let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else {
             return Ok(values_of(array));
         };
         self.claim(CopyReason::Pickled, array.len() * size_of::<i64>())?;

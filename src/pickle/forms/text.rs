@@ -1,8 +1,8 @@
 //! Text: the receiver's default text dtype, and the others that pandas has.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, GenericStringArray, OffsetSizeTrait, StringViewArray};
-use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_array::{Array, GenericStringArray, LargeStringArray, OffsetSizeTrait, StringViewArray};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer};
 use arrow_schema::DataType;
 
 use super::Pickler;
@@ -21,7 +21,9 @@ pub enum TextForm {
     Object,
     /// `string[python]`: pickled too.
     StringPython,
-    /// `string[pyarrow]`: buffers are shared.
+    /// `string[pyarrow]`: the text is shared, and so are its offsets if they have 32 bits, which
+    /// pandas before 2.2 insists on. Other offsets are copied; for 2 GiB of text or more they
+    /// keep their 64 bits, and need pandas 2.2.
     StringPyarrow,
     /// `str`, by name: buffers are shared. It needs pandas 2.3.
     Str,
@@ -45,7 +47,7 @@ impl Pickler<'_> {
         match self.forms.text {
             TextForm::Default => self.call("pyarrow", "Array.to_pandas", 1, |p| p.arrow_text(array)),
             TextForm::StringPyarrow => {
-                self.call("pandas.arrays", "ArrowStringArray", 1, |p| p.arrow_text(array))
+                self.call("pandas.arrays", "ArrowStringArray", 1, |p| p.narrow_text(array))
             }
             TextForm::Str => self.call("pandas", "StringDtype.__from_arrow__", 2, |p| {
                 p.writer.call("pandas", "StringDtype", 2, |w| {
@@ -115,6 +117,28 @@ impl Pickler<'_> {
         }
     }
 
+    /// The same with offsets of 32 bits if they reach.
+    fn narrow_text(&mut self, array: &dyn Array) -> Result<()> {
+        let large: LargeStringArray = match array.data_type() {
+            DataType::Utf8 => return self.arrow_text(array),
+            DataType::LargeUtf8 => array.as_string().clone(),
+            _ => {
+                self.claim(CopyReason::Pickled, view_bytes(array.as_string_view()))?;
+                array.as_string_view().iter().collect()
+            }
+        };
+        let (first, last): (i64, i64) = (large.offsets().first(), large.offsets().last());
+        if i32::try_from(last - first).is_err() {
+            return self.arrow_text_of(&large, "large_string");
+        }
+        self.claim(CopyReason::Rebased, large.value_offsets().len() * size_of::<i32>())?;
+        // None is more than the last, which fits.
+        let offsets = large.value_offsets().iter().map(|offset| (offset - first) as i32);
+        let offsets = Buffer::from_vec(offsets.collect::<Vec<_>>());
+        let data = large.values().slice_with_length(first.as_usize(), (last - first).as_usize());
+        self.arrow_text_parts("string", &large, offsets, data)
+    }
+
     fn arrow_text_of<O: OffsetSizeTrait>(
         &mut self,
         array: &GenericStringArray<O>,
@@ -133,6 +157,16 @@ impl Pickler<'_> {
             let rebased = Buffer::from_vec(from_zero.collect::<Vec<O>>());
             (rebased, array.values().slice_with_length(first, last - first))
         };
+        self.arrow_text_parts(type_name, array, offsets, data)
+    }
+
+    fn arrow_text_parts(
+        &mut self,
+        type_name: &str,
+        array: &dyn Array,
+        offsets: Buffer,
+        data: Buffer,
+    ) -> Result<()> {
         let validity = match array.nulls().filter(|nulls| nulls.null_count() > 0) {
             Some(nulls) => Some(self.bitmap(nulls.inner())?),
             None => None,
@@ -162,4 +196,39 @@ impl Pickler<'_> {
 /// Bytes of all text, that of nulls included.
 fn view_bytes(array: &StringViewArray) -> usize {
     array.lengths().map(|length| length as usize).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, StringArray};
+    use arrow_schema::Field;
+
+    use super::super::Forms;
+    use super::*;
+
+    /// pandas before 2.2 makes a `string[pyarrow]` only of text with 32-bit offsets.
+    #[test]
+    fn string_pyarrow_has_offsets_of_32_bits() {
+        let words = ["lo", "", "mid", "hi"];
+        let all: [ArrayRef; 3] = [
+            Arc::new(StringArray::from_iter_values(words)),
+            Arc::new(LargeStringArray::from_iter_values(words)),
+            Arc::new(StringViewArray::from_iter_values(words)),
+        ];
+        let forms = Forms { text: TextForm::StringPyarrow, ..Forms::default() };
+        for array in all {
+            let field = Field::new("x", array.data_type().clone(), true);
+            for (array, offsets) in [(array.clone(), &[0, 2, 2, 5, 7][..]), (array.slice(2, 2), &[0, 3, 5])] {
+                let buffers = Pickler::new(forms, "x", &mut |_, _| Ok(())).pickle(&array, &field).unwrap();
+                let [pickle, found, data] = &buffers[..] else { panic!("{} buffers", buffers.len()) };
+                let first = found.typed_data::<i32>()[0];
+                let found: Vec<i32> = found.typed_data::<i32>().iter().map(|offset| offset - first).collect();
+                assert_eq!(found, offsets, "{}", array.data_type());
+                assert_eq!(data.len() as i32 - first, *offsets.last().unwrap());
+                assert!(!pickle.windows(12).any(|name| name == b"large_string"));
+            }
+        }
+    }
 }
