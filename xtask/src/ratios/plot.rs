@@ -11,7 +11,7 @@ const MARGIN: usize = 20;
 const LABELS: usize = 206;
 const PANEL: usize = 102;
 /// The peer's time.
-const ONE: f64 = 60.0;
+const ONE: f64 = 54.0;
 /// What is longer is cut, and says so by its number.
 const LONGEST: f64 = 1.1;
 const TOP: usize = 118;
@@ -101,7 +101,7 @@ fn bar(svg: &mut String, left: usize, top: usize, ratio: f64) {
         svg,
         "<rect class=\"{class}\" x=\"{left}\" y=\"{y}\" width=\"{length:.1}\" height=\"{BAR}\" rx=\"2\"/>"
     );
-    let x = left + (LONGEST * ONE) as usize + 5;
+    let x = left + (LONGEST * ONE) as usize + 6;
     text(svg, x, top + 17, "number", &format!("{ratio:.2}"));
 }
 
@@ -118,5 +118,43 @@ fn two_lines(words: &str) -> [&str; 2] {
     match spaces.min_by_key(|place| place.abs_diff(middle)) {
         Some(place) => [&words[..place], words[place..].trim_start()],
         None => [words, ""],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(data: &str, job: &str, ratio: f64) -> Row {
+        let [data, job, peer] = [data, job, "StreamWriter"].map(str::to_owned);
+        Row { data, job, peer, ours: ratio, theirs: 1.0, ratio, instructions: None }
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_its_ratio() {
+        let text = || "a".to_owned();
+        let machine = Machine {
+            processor: text(),
+            memory: text(),
+            system: text(),
+            rustc: text(),
+            arrow: text(),
+            date: text(),
+        };
+        let rows = [
+            row("a < b", "read", 0.5),
+            row("a < b", "write", 3.0),
+            row("c", "read", 1.05),
+            row("c", "write", 0.1),
+        ];
+        let svg = svg(&rows, &machine);
+        let bars = |class: &str| -> Vec<String> {
+            let bars = svg.lines().filter(|line| line.starts_with(&format!("<rect class=\"{class}\"")));
+            bars.map(|bar| bar.split("width=\"").nth(1).unwrap().split('"').next().unwrap().to_owned())
+                .collect()
+        };
+        assert_eq!(bars("bar"), ["27.0", "5.4"]);
+        assert_eq!(bars("slow"), ["56.7", "59.4"], "the longest is cut");
+        assert!(svg.contains(">3.00</text>") && svg.contains(">a &lt; b</text>"));
     }
 }
