@@ -142,7 +142,7 @@ fn a_stream_may_come_in_pieces_of_whole_messages() {
     let mut encoder = Encoder::new(Target::Arrow);
     let mut pieces = vec![stream(&encoder.start(&batches[0].schema()).unwrap())];
     pieces.extend(batches.iter().map(|batch| stream(&encoder.encode_batch(batch).unwrap())));
-    pieces.push(stream(&encoder.finish()));
+    pieces.push(stream(&encoder.finish().unwrap()));
     pieces.last_mut().unwrap().extend_from_slice(b"what follows is not ours");
 
     let mut decoder = Decoder::new();

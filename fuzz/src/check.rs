@@ -2,9 +2,10 @@
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_frames::{
-    Column, Compression, DataFrame, Decoder, Encoder, Error, Fault, Frames, Layout, Limits, Result,
+    Carriage, Column, Compression, DataFrame, Decoder, Encoder, Error, Fault, Frames, Layout, Limits, Result,
     StreamSource, Target, from_buffers, to_buffers,
 };
+use arrow_schema::Field;
 
 use crate::rng::Rng;
 use crate::same::same;
@@ -138,25 +139,47 @@ pub fn assert_same(left: &DataFrame, right: &DataFrame, what: &str) {
 
 /// What a consumer does with a dataframe that was decoded.
 fn dataframe(df: &DataFrame, rng: &mut Rng) {
-    for array in df.batches().iter().flat_map(|batch| batch.columns()).filter_map(Column::as_native) {
-        array.to_data().validate_full().expect("what was decoded is valid");
-        let half = array.len() / 2;
-        array.slice(half, array.len() - half).to_data().validate_full().expect("so is a slice of it");
-    }
-    if !is_comparable(df) {
+    natives(df).for_each(|array| valid(array));
+    // Pickles of opaque columns are read as Arrow; nobody vouches for what they hold.
+    let resolved = Decoder::new().resolve(df.clone()).expect("there is no cap on copies");
+    assert_eq!((resolved.num_rows(), resolved.num_columns()), (df.num_rows(), df.num_columns()));
+    natives(&resolved).for_each(|array| valid(array));
+    if !is_comparable(df) || !is_comparable(&resolved) {
         return;
     }
     round_trip(df, rng);
     assert_same(df, &df.detach().expect("what was decoded can be copied"), "detached");
-    // Refused where a column is opaque, or has nulls that the schema denies.
+    // Refused where an opaque column has no Arrow type, or a column nulls that the schema denies.
     if let Ok(batches) = df.clone().into_record_batches() {
+        assert!(resolved.batches().iter().flat_map(|batch| batch.columns()).all(|c| c.as_native().is_some()));
         if let Some(batch) = batches.get(rng.below(batches.len())) {
             let offset = rng.below(batch.num_rows() + 1);
             let slice = batch.slice(offset, rng.below(batch.num_rows() - offset + 1));
-            round_trip(&DataFrame::from(slice), rng);
+            let slice = DataFrame::from(slice);
+            round_trip(&slice, rng);
+            for_pandas(&slice);
         }
         joined(df, &batches);
     }
+}
+
+fn valid(array: &ArrayRef) {
+    array.to_data().validate_full().expect("what was decoded is valid");
+    let half = array.len() / 2;
+    array.slice(half, array.len() - half).to_data().validate_full().expect("so is a slice of it");
+}
+
+/// Pickles what is pickled for pandas, as far as it can be, and reads it back.
+fn for_pandas(df: &DataFrame) {
+    let carriage = |_, field: &Field| match Target::Pandas.carriage(field) {
+        Carriage::Opaque => Carriage::OpaqueOrNative,
+        other => other,
+    };
+    let mut encoder = Encoder::new(Target::Pandas).with_carriage(carriage);
+    let frames = encoder.encode(df).expect("what cannot be pickled stays as it is");
+    let mut decoder = Decoder::new();
+    let again = decoder.decode(frames).expect("what was encoded can be decoded");
+    assert_same(df, &decoder.resolve(again).expect("there is no cap on copies"), "pickled and read");
 }
 
 /// Encodes, sends and decodes a dataframe in some way.
@@ -261,9 +284,12 @@ fn refused(wrong: &Error, result: &Result<DataFrame>, reasons: &[&str]) {
     assert!(result.is_err() || reasons.contains(&kind(wrong).as_str()), "decoded and not written: {wrong}");
 }
 
+fn natives(df: &DataFrame) -> impl Iterator<Item = &ArrayRef> {
+    df.batches().iter().flat_map(|batch| batch.columns()).filter_map(Column::as_native)
+}
+
 fn is_comparable(df: &DataFrame) -> bool {
-    let columns = df.batches().iter().flat_map(|batch| batch.columns());
-    columns.filter_map(Column::as_native).all(is_small)
+    natives(df).all(is_small)
 }
 
 fn is_small(array: &ArrayRef) -> bool {

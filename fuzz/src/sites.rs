@@ -49,7 +49,8 @@ pub struct Sites {
     pub metadata: Range<usize>,
     /// Where its prefix starts and its body ends.
     pub message: Range<usize>,
-    /// Where its buffers lie, as far as they are inside the body; empty ones are not there.
+    /// Where its buffers lie, as far as they are inside the body, and what follows them; empty
+    /// ones are not there.
     pub buffers: Vec<Range<usize>>,
     /// Where the values of custom metadata lie.
     pub texts: Vec<Range<usize>>,
@@ -137,7 +138,13 @@ fn message(bytes: &[u8], metadata: Range<usize>, prefix: Site, has_body: bool) -
         let end = start.checked_add(usize::try_from(*length).ok()?)?.min(body.end);
         (start < end).then_some(start..end)
     };
-    let buffers = finder.buffers.iter().filter_map(inside).collect();
+    let mut buffers: Vec<Range<usize>> = finder.buffers.iter().filter_map(inside).collect();
+    // Behind the declared buffers and their padding lies the payload of opaque columns.
+    let end = buffers.iter().map(|buffer| buffer.end - body.start).max().unwrap_or(0);
+    let payload = body.start + end.next_multiple_of(64)..body.end;
+    if !payload.is_empty() {
+        buffers.push(payload);
+    }
     let message = prefix.position..body.end;
     Some(Sites { sites: finder.sites, metadata, message, buffers, texts: finder.texts })
 }

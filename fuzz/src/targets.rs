@@ -106,6 +106,17 @@ fn stream(input: &[u8], rng: &mut Rng) -> bool {
     let read = read.and_then(|frames| Decoder::new().with_limits(limits()).decode(frames));
     check::agree(&result, &read, "as a slice and by a reader");
 
+    let mut decoder = Decoder::new().with_limits(limits());
+    match (&result, &decoder.decode_stream(input.to_vec())) {
+        (Ok(two), Ok(one)) => check::assert_same(two, one, "in two passes and in one"),
+        // Of several faults it may meet another one first.
+        (Err(_), Err(error)) => check::error(error),
+        (two, one) => panic!("in two passes {:?}, in one {:?}", two.as_ref().err(), one.as_ref().err()),
+    }
+    if let Ok(df) = &result {
+        in_two_pieces(input, df, &layout, rng);
+    }
+
     let in_turn = message_by_message(Odd { left: input, rng: rng.clone() });
     match (&result, &in_turn) {
         (Ok(whole), Ok(Some(pieces))) => check::assert_same(whole, pieces, "whole and message by message"),
@@ -137,6 +148,23 @@ fn decode(frames: &Frames, rng: &mut Rng) -> Result<DataFrame> {
     let result = check::decode(frames, rng);
     check::forms(frames, &result);
     result
+}
+
+/// A stream that is cut between two messages goes on where it was cut.
+fn in_two_pieces(stream: &[u8], df: &DataFrame, layout: &Layout, rng: &mut Rng) {
+    let Some(message) = layout.messages.get(1 + rng.below(layout.messages.len().saturating_sub(1))) else {
+        return;
+    };
+    let mut decoder = Decoder::new().with_limits(limits());
+    let mut batches = Vec::new();
+    let (first, last) = stream.split_at(message.position as usize);
+    for piece in [first, last] {
+        let piece = decoder.decode_stream(piece.to_vec()).expect("as it was decoded");
+        batches.extend_from_slice(piece.batches());
+    }
+    assert_eq!(decoder.is_finished(), layout.is_finished);
+    let again = DataFrame::try_new(df.schema().clone(), batches).expect("batches of one schema");
+    check::assert_same(df, &again.with_message_metadata(df.message_metadata().clone()), "in two pieces");
 }
 
 /// Reads a message, decodes it, and goes on; `None` if a second schema came, with which the

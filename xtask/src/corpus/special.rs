@@ -5,6 +5,7 @@ use arrow::array::{Int8Array, RecordBatch, make_view};
 use arrow::datatypes::{DataType, Field, Fields, UnionFields, UnionMode};
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow::ipc::{Block, CompressionType, MetadataVersion};
+use arrow_frames::{Frames, Target, to_buffers};
 
 use crate::golden::made;
 use raw::{Raw, rows};
@@ -39,6 +40,10 @@ pub fn streams() -> Vec<(&'static str, Vec<u8>)> {
         let batches = golden.df.into_record_batches().expect("native columns");
         streams.push((name, written_by_others(&batches)));
     }
+    for (name, frames) in pickled() {
+        let segments = frames.segments().expect("frames of our own");
+        streams.push((name, segments.flatten().copied().collect()));
+    }
     streams
 }
 
@@ -55,11 +60,27 @@ pub fn files() -> Vec<(&'static str, Vec<u8>)> {
         batches.iter().for_each(|batch| writer.write(batch).expect("a batch"));
         writer.into_inner().expect("a file")
     };
-    vec![
+    let mut files = vec![
         ("others_text", file(batches("text"))),
         ("others_nested", file(batches("nested"))),
         ("batch_before_dictionary", batch_before_dictionary()),
-    ]
+    ];
+    for (name, frames) in pickled() {
+        let form = frames.file_form().expect("it has no dictionary");
+        let segments = form.segments().expect("frames of our own");
+        files.push((name, segments.flatten().copied().collect()));
+    }
+    files
+}
+
+/// Columns of the golden file for pandas, which is large, one by one.
+fn pickled() -> Vec<(&'static str, Frames)> {
+    let df = made::for_pandas();
+    let frames = |(name, column): (_, usize)| {
+        let column = df.project(&[column]).expect("its columns");
+        (name, to_buffers(&column, Target::Pandas).expect("a form"))
+    };
+    [("pickled_category", 1), ("pickled_text", 3), ("pickled_zoned", 6)].map(frames).to_vec()
 }
 
 fn stream(data_type: DataType, messages: &[Vec<u8>]) -> Vec<u8> {
