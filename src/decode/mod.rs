@@ -388,6 +388,10 @@ impl Stream {
             };
             *slot = Column::Opaque(OpaqueColumn::new(type_name.as_str(), meta.rows, buffers));
         }
+        // What is left belongs to a column that lost its mark: it is no column of nulls.
+        if let Some(&index) = payload.keys().find(|index| self.wanted.get(**index) == Some(&true)) {
+            return Err(ErrorKind::PayloadLost { column: self.wire.column_name(index).to_owned() }.into());
+        }
         match &self.places {
             None => Ok(columns),
             Some(places) => Ok(places.iter().filter_map(|&place| columns.get(place).cloned()).collect()),
@@ -412,6 +416,10 @@ impl Stream {
                 (schema, wanted, Some(places))
             }
         };
+        let lost = |(field, wanted): &(&FieldRef, &bool)| **wanted && opaque::is_mark_of_values(field);
+        if let Some((field, _)) = wire.schema.fields().iter().zip(&wanted).find(lost) {
+            return Err(ErrorKind::PayloadLost { column: field.name().clone() }.into());
+        }
         let type_name = |field: &FieldRef| opaque::is_marked(field).then(|| opaque::type_name(field));
         let opaque = wire.schema.fields().iter().map(type_name).collect();
         let dictionaries = Dictionaries::new(&wire, &wanted)?;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, make_array};
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{Field, FieldRef, Fields, Schema, SchemaRef};
 
 use crate::copies::CopyBudget;
 use crate::dataframe::{Column, DataFrame};
@@ -82,14 +82,11 @@ fn column(
                 let pickle = Pickle::parse(opaque.buffers())?;
                 let data_type = original.as_ref().map(Field::data_type);
                 let array = pickle.read(data_type, copies, index, name)?;
-                match &original {
-                    Some(field) => without_nat(array, field)?,
-                    None => {
-                        // Somebody else pickled it. The first batch decides.
-                        original = Some(pickle.to_field(name, array.data_type())?);
-                        array
-                    }
+                if original.is_none() {
+                    // Somebody else pickled it. The first batch decides.
+                    original = Some(pickle.to_field(name, array.data_type())?);
                 }
+                array
             }
         };
         if array.len() != piece.len() {
@@ -99,18 +96,6 @@ fn column(
         arrays.push(array);
     }
     Ok(original.map(|field| (field, arrays)))
-}
-
-/// A column that has no nulls has none: where the pickle has pandas' NaT, there was an instant
-/// of that number.
-fn without_nat(array: ArrayRef, field: &Field) -> Result<ArrayRef> {
-    let is_instant = matches!(field.data_type(), DataType::Timestamp(..));
-    if field.is_nullable() || array.null_count() == 0 || !is_instant {
-        return Ok(array);
-    }
-    let data = array.to_data().into_builder().nulls(None).null_count(0).build();
-    let data = data.map_err(|source| ErrorKind::Arrow { column: field.name().clone(), source })?;
-    Ok(make_array(data))
 }
 
 fn original_schema(

@@ -193,7 +193,7 @@ impl Plan {
         let Some(arrays) = arrays else {
             return Err(ErrorKind::PayloadLost { column: field.name().clone() }.into());
         };
-        let arrays = unify::categories(arrays, column, field.name(), copies)?;
+        let arrays = unify::categories(arrays, column, field, copies)?;
         arrays.iter().map(|array| self.pickle(column, array, field, dtype, copies)).collect()
     }
 

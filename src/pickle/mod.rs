@@ -56,7 +56,7 @@ use view::View;
 pub use allow::{AllowedName, Role, allowed_names};
 pub use disassemble::{Disassembly, Instruction, disassemble};
 pub use fault::{PickleBudget, PickleFault};
-pub(crate) use forms::{Categories, Pickler, dtype_name};
+pub(crate) use forms::{Categories, Pickler, check_categories, dtype_name};
 pub use forms::{Forms, Inexact, TextForm, ZonedForm, index, multi_index, objects, range_index};
 pub use limits::PickleLimits;
 pub use writer::Writer;
