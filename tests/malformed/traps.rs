@@ -11,7 +11,7 @@ use arrow_frames::{
     BufferLayout, CopyReason, DataFrame, Decoder, Error, ErrorKind, Frames, Layout, Limits, Part,
     StreamSource, Target, from_buffers, to_buffers,
 };
-use flatbuffers::FlatBufferBuilder;
+use flatbuffers::{FlatBufferBuilder, ForwardsUOffset};
 
 use crate::common::{assert_same, item, map, required, structure};
 use crate::memory::peak;
@@ -677,6 +677,21 @@ fn messages_out_of_place() {
             || matches!(error.kind(), ErrorKind::Flatbuffer { .. });
         assert!(is_refused, "{error}");
     }
+}
+
+#[test]
+fn schemas_with_a_body() {
+    let mut fbb = FlatBufferBuilder::new();
+    let fields = fbb.create_vector::<ForwardsUOffset<ipc::Field>>(&[]);
+    let schema =
+        ipc::Schema::create(&mut fbb, &ipc::SchemaArgs { fields: Some(fields), ..Default::default() });
+    let schema =
+        raw::message(fbb, MetadataVersion::V5, MessageHeader::Schema, schema.as_union_value(), 2, &[]);
+    let bytes = raw::stream(&[schema, vec![0; 2]]);
+    let error = decode(&bytes, Form::Stream).unwrap_err();
+    assert_kind!(error.into_kind(), ErrorKind::BadNumber { part: Part::Body, position: 0, number: 2 });
+    // As a header, whose bodies nobody looks at, it would become a file whose blocks are wrong.
+    decode_frames(&Frames::new(bytes, vec![])).unwrap_err();
 }
 
 #[test]
