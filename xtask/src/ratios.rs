@@ -18,6 +18,10 @@ use measure::Row;
 const PAGE: &str = "docs/PERFORMANCE.md";
 const PLOT: &str = "docs/performance.svg";
 
+/// How far a ratio is from 1 where one side is measured against itself: what is nearer to it is no
+/// difference.
+const NOISE: f64 = 0.05;
+
 /// What was promised: our time as a part of the peer's, by data sets and job.
 const TARGETS: [(&[&str], &str, f64); 8] = [
     (FLOATS, "encode batches", 0.3),

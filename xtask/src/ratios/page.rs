@@ -4,10 +4,7 @@ use std::fmt::Write;
 
 use super::machine::Machine;
 use super::measure::Row;
-use super::{is_missed, target, time};
-
-/// From here on a ratio is called no gain.
-const NO_GAIN: f64 = 0.95;
+use super::{NOISE, is_missed, target, time};
 
 /// The page: `page.md` with the figures of a run in it.
 pub fn markdown(rows: &[Row], machine: &Machine) -> String {
@@ -21,7 +18,7 @@ pub fn markdown(rows: &[Row], machine: &Machine) -> String {
 
 fn no_gain(rows: &[Row]) -> String {
     let mut list = String::new();
-    for row in rows.iter().filter(|row| row.ratio >= NO_GAIN) {
+    for row in rows.iter().filter(|row| row.ratio >= 1.0 - NOISE) {
         let _ = writeln!(list, "- {}, {}: {:.2}", row.data, row.job, row.ratio);
     }
     if list.is_empty() { "None in this run.".to_owned() } else { list.trim_end().to_owned() }

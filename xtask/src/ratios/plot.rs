@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::NOISE;
 use super::machine::Machine;
 use super::measure::Row;
 
@@ -28,6 +29,7 @@ const STYLE: &str = "
   .page { fill: #ffffff }
   .stripe { fill: #f4f6f8 }
   .bar { fill: #1a8294 }
+  .even { fill: #8c959f }
   .slow { fill: #c2570c }
   .one { stroke: #8c959f; stroke-dasharray: 3 3 }
   @media (prefers-color-scheme: dark) {
@@ -36,6 +38,7 @@ const STYLE: &str = "
     .page { fill: #0d1117 }
     .stripe { fill: #161b22 }
     .bar { fill: #3fb8c9 }
+    .even { fill: #768390 }
     .slow { fill: #f0883e }
     .one { stroke: #6e7681 }
   }
@@ -87,7 +90,7 @@ pub fn svg(rows: &[Row], machine: &Machine) -> String {
     let Machine { processor, rustc, arrow, date, .. } = machine;
     let rustc = rustc.split(' ').take(2).collect::<Vec<_>>().join(" ");
     let note = format!(
-        "dashed: the peer's time · medians of one run · {processor} · {rustc} · arrow-ipc {arrow} · {date}"
+        "dashed: the peer's time · grey: no difference · medians of one run · {processor} · {rustc} · arrow-ipc {arrow} · {date}"
     );
     text(&mut svg, MARGIN, bottom + 25, "quiet", &note);
     svg.push_str("</svg>\n");
@@ -95,7 +98,13 @@ pub fn svg(rows: &[Row], machine: &Machine) -> String {
 }
 
 fn bar(svg: &mut String, left: usize, top: usize, ratio: f64) {
-    let class = if ratio > 1.0 { "slow" } else { "bar" };
+    let class = if ratio < 1.0 - NOISE {
+        "bar"
+    } else if ratio > 1.0 + NOISE {
+        "slow"
+    } else {
+        "even"
+    };
     let (y, length) = (top + (LINE - BAR) / 2, ratio.min(LONGEST) * ONE);
     let _ = writeln!(
         svg,
@@ -144,7 +153,7 @@ mod tests {
         let rows = [
             row("a < b", "read", 0.5),
             row("a < b", "write", 3.0),
-            row("c", "read", 1.05),
+            row("c", "read", 1.0),
             row("c", "write", 0.1),
         ];
         let svg = svg(&rows, &machine);
@@ -154,7 +163,8 @@ mod tests {
                 .collect()
         };
         assert_eq!(bars("bar"), ["27.0", "5.4"]);
-        assert_eq!(bars("slow"), ["56.7", "59.4"], "the longest is cut");
+        assert_eq!(bars("even"), ["54.0"]);
+        assert_eq!(bars("slow"), ["59.4"], "it is cut");
         assert!(svg.contains(">3.00</text>") && svg.contains(">a &lt; b</text>"));
     }
 }
