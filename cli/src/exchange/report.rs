@@ -172,7 +172,7 @@ impl Report {
             one_line(&self.file),
             counted(*batches, "batch", "batches"),
             self.transport,
-            if self.target == "pandas" { ", for pandas" } else { "" },
+            if self.target.ends_with("pandas") { ", for pandas" } else { "" },
             self.codec.map(|codec| format!(", compressed with {codec}")).unwrap_or_default(),
         );
         let _ = writeln!(out, "{}", self.columns_table());
