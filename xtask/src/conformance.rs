@@ -8,7 +8,7 @@
 mod compare;
 mod corpus;
 mod expected;
-mod peers;
+pub mod peers;
 pub mod probe;
 mod report;
 

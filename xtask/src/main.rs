@@ -7,6 +7,7 @@ mod golden;
 mod process;
 mod python;
 mod ratios;
+mod readers;
 mod test;
 mod testdata;
 
@@ -27,6 +28,7 @@ enum Task {
     #[command(hide = true)]
     Probe(conformance::probe::Args),
     Ratios(ratios::Args),
+    Readers(readers::Args),
     Test(test::Args),
     Testdata(testdata::Args),
 }
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Task::Golden(args) => golden::run(args),
         Task::Probe(args) => conformance::probe::run(args),
         Task::Ratios(args) => ratios::run(args),
+        Task::Readers(args) => readers::run(args),
         Task::Test(args) => test::run(args),
         Task::Testdata(args) => testdata::run(args),
     };
