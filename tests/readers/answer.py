@@ -47,7 +47,7 @@ def answer(version: str, read: Callable[[Path], Read]) -> None:
             case ["version"]:
                 print(dump(version), flush=True)
             case ["read", path]:
-                last, error = attempt(lambda path=path: read(Path(path)))
+                last, error = attempt(read, Path(path))
                 facts = {"error": error}
                 if last:
                     facts = {
@@ -58,14 +58,14 @@ def answer(version: str, read: Callable[[Path], Read]) -> None:
                     }
                 print(dump(facts), dump(last and last.values), sep="\n", flush=True)
             case ["write", way, path]:
-                _, error = attempt(lambda way=way, path=path: last.writers[way](Path(path)))
+                _, error = attempt(last.writers[way], Path(path))
                 print(dump(error), flush=True)
 
 
-def attempt(action: Callable) -> tuple:
+def attempt(action: Callable, path: Path) -> tuple:
     """What an action returns, and the words of what it raises."""
     try:
-        return action(), None
+        return action(path), None
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # A panic of a reader in Rust is no Exception.

@@ -4,6 +4,7 @@ The values are taken from nanoarrow's typed buffers: its conversion to Python ob
 nanoseconds.
 """
 
+from itertools import pairwise
 from pathlib import Path
 
 import nanoarrow as na
@@ -17,7 +18,6 @@ from answer import (
     Unhandled,
     answer,
     durations,
-    each,
     interval,
     meant,
     number,
@@ -60,7 +60,7 @@ def values(schema, array) -> list:
     def pieces(of) -> list:
         """What lies between offsets, of which an array without rows may have none."""
         offsets = elements(1, 1) if array.length else []
-        return [of[start:end] for start, end in zip(offsets, offsets[1:])]
+        return [of[start:end] for start, end in pairwise(offsets)]
 
     def or_null(items) -> list:
         if array.null_count == 0 or array.buffer(0).n_elements == 0:
@@ -111,13 +111,11 @@ def values(schema, array) -> list:
             columns = [values(*child) for child in zip(schema.children, array.children, strict=True)]
             return structs(columns, or_null([True] * array.length))
         case "dense_union" | "sparse_union":
-            codes = elements(0)
             rows = elements(1) if kind == "dense_union" else range(array.offset, array.offset + array.length)
-            children = {
-                code: (child.name, values(child, array.child(number)))
-                for number, (code, child) in enumerate(zip(view.union_type_ids, schema.children, strict=True))
-            }
-            return [[children[code][0], children[code][1][row]] for code, row in zip(codes, rows, strict=True)]
+            fields = zip(view.union_type_ids, schema.children, array.children, strict=True)
+            children = {code: (field.name, values(field, child)) for code, field, child in fields}
+            meant_by = zip(map(children.get, elements(0)), rows, strict=True)
+            return [[name, child[row]] for (name, child), row in meant_by]
     raise Unhandled(kind)
 
 

@@ -16,11 +16,10 @@ use arrow_frames::{Column, Compression, DataFrame, Encoder, Target};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::truth;
+use crate::golden::made;
 
 #[path = "../../../tests/common/mod.rs"]
 mod common;
-#[path = "../../../tests/golden/made.rs"]
-mod made;
 
 use common::{Nulls, cases, make};
 
