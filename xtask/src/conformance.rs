@@ -9,7 +9,7 @@
 mod compare;
 mod corpus;
 mod expected;
-mod peers;
+pub mod peers;
 pub mod pickles;
 pub mod probe;
 mod report;

@@ -10,6 +10,7 @@ mod pickle;
 mod process;
 mod python;
 mod ratios;
+mod readers;
 mod test;
 mod testdata;
 
@@ -35,6 +36,7 @@ enum Task {
     #[command(hide = true)]
     ProbePickle(conformance::pickles::probe::Args),
     Ratios(ratios::Args),
+    Readers(readers::Args),
     Test(test::Args),
     Testdata(testdata::Args),
 }
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Task::Probe(args) => conformance::probe::run(args),
         Task::ProbePickle(args) => conformance::pickles::probe::run(args),
         Task::Ratios(args) => ratios::run(args),
+        Task::Readers(args) => readers::run(args),
         Task::Test(args) => test::run(args),
         Task::Testdata(args) => testdata::run(args),
     };
