@@ -4,6 +4,7 @@
 
 mod conformance;
 mod golden;
+mod pandas;
 mod process;
 mod python;
 mod ratios;
@@ -24,6 +25,7 @@ type Outcome = Result<ExitCode, Box<dyn Error>>;
 enum Task {
     Conformance(conformance::Args),
     Golden(golden::Args),
+    Pandas(pandas::Args),
     #[command(hide = true)]
     Probe(conformance::probe::Args),
     Ratios(ratios::Args),
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
     let outcome = match Task::parse() {
         Task::Conformance(args) => conformance::run(args),
         Task::Golden(args) => golden::run(args),
+        Task::Pandas(args) => pandas::run(args),
         Task::Probe(args) => conformance::probe::run(args),
         Task::Ratios(args) => ratios::run(args),
         Task::Test(args) => test::run(args),
