@@ -17,10 +17,10 @@ def consume(stream):  # bytes, or anything with a buffer
         dtypes.setdefault(c["field_name"], []).append(c["numpy_type"])
     built = [column(i, f, dtypes[f.name].pop(0), table, batches, buffer) for i, f in enumerate(table.schema)]
     frame = pd.DataFrame(dict(enumerate(built)), pd.RangeIndex(table.num_rows), copy=False)
-    keys = [names.index(k) if k in names else pd.RangeIndex(k["start"], k["stop"], k["step"])
-            for k in pandas["index_columns"]]
-    frame.set_index(keys or [frame.index], inplace=True)
-    labels = table.slice(0, 0).to_pandas(types_mapper=pd.ArrowDtype)
+    keys = [names.index(key) for key in pandas["index_columns"] if key in names]
+    labels = (table.slice(0, 0 if keys else None).to_pandas(types_mapper=pd.ArrowDtype)  # copies nothing
+              if len(set(names)) == len(names) else pd.DataFrame(columns=names))
+    frame.set_index(keys or [labels.index if len(labels) else frame.index], inplace=True)
     frame.columns, frame.index.names = labels.columns, labels.index.names
     return frame
 
@@ -40,7 +40,7 @@ def column(i, field, dtype, table, batches, buffer, pieces=()):
         return pd.api.types.union_categoricals(pieces)
     if pieces:
         return pd.concat(pieces, ignore_index=True) if len(pieces) > 1 else pieces[0]
-    array, exact = table.column(i).chunk(0), pd.__version__ >= "2"
+    array, exact = table.column(i).chunk(0), pd.__version__ >= "2" or field.type == pa.time64("ns")
     if dtype == "object":
         return pd.arrays.ArrowExtensionArray(array) if exact else pd.Series(array.to_pylist(), dtype=object)
     if dtype[0].islower() and dtype != "boolean":

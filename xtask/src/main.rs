@@ -6,6 +6,7 @@ mod allowlist;
 mod conformance;
 mod corpus;
 mod golden;
+mod pandas;
 mod pickle;
 mod process;
 mod python;
@@ -30,6 +31,7 @@ enum Task {
     Conformance(conformance::Args),
     Corpus(corpus::Args),
     Golden(golden::Args),
+    Pandas(pandas::Args),
     Pickle(pickle::Args),
     #[command(hide = true)]
     Probe(conformance::probe::Args),
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Task::Conformance(args) => conformance::run(args),
         Task::Corpus(args) => corpus::run(args),
         Task::Golden(args) => golden::run(args),
+        Task::Pandas(args) => pandas::run(args),
         Task::Pickle(args) => pickle::run(args),
         Task::Probe(args) => conformance::probe::run(args),
         Task::ProbePickle(args) => conformance::pickles::probe::run(args),

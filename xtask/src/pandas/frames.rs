@@ -1,0 +1,142 @@
+//! Whole dataframes: several batches, compressed ones, indexes and labels.
+
+use std::sync::Arc;
+
+use arrow::array::*;
+use arrow::datatypes::*;
+use arrow_frames::pickle::{Forms, ZonedForm};
+use arrow_frames::{Compression, DataFrame, Encoder, Target};
+use serde_json::Value;
+
+use super::case::{Case, Column, PerVersion, Sent, Truth, always, each, stream};
+use super::{Error, values};
+
+const SECTION: &str = "Several batches, compressed bodies";
+
+/// All of them.
+pub fn all() -> Result<Vec<Case>, Error> {
+    let (df, truth) = wide(&[0..5, 5..5, 5..9])?;
+    let mut cases = vec![
+        encode("several batches", "plain", plain(), &df, &truth)?,
+        encode("several batches", "LZ4", plain().with_compression(Compression::Lz4), &df, &truth)?,
+        encode("several batches", "ZSTD", plain().with_compression(Compression::Zstd(1)), &df, &truth)?,
+    ];
+    for (shape, batches) in [("some nulls", 0..9), ("empty", 3..3), ("one row", 6..7)] {
+        let (df, truth) = wide(&[batches])?;
+        for (row, compression) in [("LZ4", Compression::Lz4), ("ZSTD", Compression::Zstd(1))] {
+            let encoder = plain().with_compression(compression);
+            cases.push(encode(&format!("compressed with {row}"), shape, encoder, &df, &truth)?);
+        }
+    }
+    let (df, truth) = wide(&[3..3])?;
+    let without = DataFrame::try_new(df.schema().clone(), Vec::new())?;
+    cases.push(encode("no batch", "encoded at once", plain(), &without, &truth)?);
+    cases.push(streamed("no batch", "encoded in pieces", &without, truth)?);
+    let (df, truth) = wide(&[0..5, 5..5, 5..9])?;
+    cases.push(streamed("several batches, encoded one by one", "plain", &df, truth)?);
+    Ok(cases)
+}
+
+fn plain() -> Encoder {
+    let forms = Forms { zoned: ZonedForm::AnyPandas, ..Forms::default() };
+    Encoder::new(Target::Pandas).with_forms(forms)
+}
+
+fn encode(
+    row: &str,
+    detail: &str,
+    mut encoder: Encoder,
+    df: &DataFrame,
+    truth: &Truth,
+) -> Result<Case, Error> {
+    Case::encode((SECTION, row, detail), &mut encoder, df, truth.clone())
+}
+
+/// A stream whose batches the encoder sees one after the other.
+fn streamed(row: &str, detail: &str, df: &DataFrame, truth: Truth) -> Result<Case, Error> {
+    let mut encoder = plain();
+    let mut bytes = stream(&encoder.start(df.schema())?)?;
+    // What ends a stream belongs behind its last message.
+    bytes.truncate(bytes.len());
+    for batch in df.clone().into_record_batches()? {
+        bytes.extend(stream(&encoder.encode_batch(&batch)?)?);
+    }
+    bytes.extend(stream(&encoder.finish()?)?);
+    Case::new((SECTION, row, detail), Sent::Stream(bytes), truth)
+}
+
+/// A column of many kinds, cut into batches. Each batch has a dictionary of its own.
+fn wide(batches: &[std::ops::Range<usize>]) -> Result<(DataFrame, Truth), Error> {
+    let rows = |batch: &std::ops::Range<usize>| batch.clone().map(|n| n as i64);
+    let is_there = |n: i64| n % 4 != 2;
+    let words = ["lo", "mid", "", "hi", "Zürich", "a\0b", "日本語", "x", "more than the twelve bytes"];
+    let arrays_of = |batch: &std::ops::Range<usize>| -> Vec<ArrayRef> {
+        let some = |n: i64| is_there(n).then_some(n);
+        let text = || batch.clone().map(|n| is_there(n as i64).then_some(words[n]));
+        let moments = || rows(batch).map(|n| is_there(n).then_some(1_700_000_000 + n * 1_000_000));
+        vec![
+            Arc::new(Int64Array::from_iter_values(rows(batch).map(|n| n + (1 << 60)))),
+            Arc::new(Int64Array::from_iter(rows(batch).map(|n| some(n + (1 << 60))))),
+            Arc::new(BooleanArray::from_iter(rows(batch).map(|n| some(n).map(|n| n % 3 == 0)))),
+            Arc::new(Float64Array::from_iter(
+                rows(batch).map(|n| some(n).map(|n| if n == 3 { f64::NAN } else { -0.5 * n as f64 })),
+            )),
+            Arc::new(TimestampMicrosecondArray::from_iter(moments())),
+            Arc::new(TimestampNanosecondArray::from_iter(moments()).with_timezone("Europe/Paris")),
+            Arc::new(TimestampSecondArray::from_iter(moments()).with_timezone("+05:30")),
+            Arc::new(StringArray::from_iter(text())),
+            Arc::new(StringViewArray::from_iter(text())),
+            Arc::new(text().collect::<DictionaryArray<Int8Type>>()),
+            Arc::new(Date32Array::from_iter(rows(batch).map(some).map(|n| n.map(|n| n as i32 * 1_000)))),
+            Arc::new(BinaryArray::from_iter(text().map(|text| text.map(str::as_bytes)))),
+        ]
+    };
+    let fields = vec![
+        Field::new("int64", DataType::Int64, false),
+        Field::new("Int64", DataType::Int64, true),
+        Field::new("boolean", DataType::Boolean, true),
+        Field::new("Float64", DataType::Float64, true),
+        Field::new("naive", DataType::Timestamp(TimeUnit::Microsecond, None), true),
+        Field::new("Paris", DataType::Timestamp(TimeUnit::Nanosecond, Some("Europe/Paris".into())), true),
+        Field::new("offset", DataType::Timestamp(TimeUnit::Second, Some("+05:30".into())), true),
+        Field::new("utf8", DataType::Utf8, true),
+        Field::new("view", DataType::Utf8View, true),
+        Field::new("category", DataType::Dictionary(DataType::Int8.into(), DataType::Utf8.into()), true),
+        Field::new("date32", DataType::Date32, true),
+        Field::new("binary", DataType::Binary, true),
+    ];
+    let dtypes: [PerVersion<String>; 12] = [
+        always("int64"),
+        always("Int64"),
+        always("boolean"),
+        always("Float64"),
+        each(["datetime64[ns]", "datetime64[us]", "datetime64[us]"]),
+        always("datetime64[ns, Europe/Paris]"),
+        each(["datetime64[ns, UTC+05:30]", "datetime64[s, UTC+05:30]", "datetime64[s, UTC+05:30]"]),
+        each(["object", "object", "str"]),
+        each(["object", "object", "str"]),
+        always("category"),
+        each(["object", "date32[day][pyarrow]", "date32[day][pyarrow]"]),
+        each(["object", "binary[pyarrow]", "binary[pyarrow]"]),
+    ];
+    let arrays: Vec<Vec<ArrayRef>> = batches.iter().map(arrays_of).collect();
+    let columns = fields.iter().zip(dtypes).enumerate().map(|(number, (field, dtype))| {
+        let mut column = Column::new(field.name(), dtype, &NullArray::new(0));
+        column.values = arrays.iter().flat_map(|arrays| values::of(&arrays[number])).collect();
+        if let DataType::Dictionary(..) = field.data_type() {
+            // Those of the first batch, then those that come with each one.
+            let mut categories: Vec<Value> = Vec::new();
+            for value in column.values.iter().filter(|value| !value.is_null()) {
+                if !categories.contains(value) {
+                    categories.push(value.clone());
+                }
+            }
+            column.categories = Some((each(["object", "object", "str"]), categories, false));
+        }
+        column
+    });
+    let truth = Truth { columns: columns.collect(), ..Truth::default() };
+    let schema: SchemaRef = Schema::new(fields).into();
+    let batches = arrays.into_iter().map(|arrays| RecordBatch::try_new(schema.clone(), arrays));
+    Ok((DataFrame::try_from_batches(schema.clone(), batches.collect::<Result<_, _>>()?)?, truth))
+}
