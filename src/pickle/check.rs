@@ -13,7 +13,7 @@ use super::arrays::scalars::Scalar;
 use super::arrays::{Reading, arrow_types, dtype, pandas, zone};
 use super::budget;
 use super::fault::{PickleFault, refuse};
-use super::graph::{Graph, Id, Kind};
+use super::graph::{Id, Kind};
 use super::view::{Value, View};
 use crate::error::Result;
 
@@ -23,7 +23,7 @@ pub(super) fn check(view: View<'_>, root: Id) -> Result<()> {
         let held = view.kind_text(root).to_owned();
         return refuse(view.position(root), PickleFault::NoColumn { held });
     }
-    for id in ids(view.graph) {
+    for id in view.graph.ids() {
         match view.graph.kind(id) {
             Kind::Call => {
                 if let Some(call) = Arguments::of(view, id) {
@@ -38,10 +38,6 @@ pub(super) fn check(view: View<'_>, root: Id) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn ids(graph: &Graph) -> impl Iterator<Item = Id> + use<> {
-    (0..u32::try_from(graph.nodes.len()).unwrap_or(u32::MAX)).map(Id)
 }
 
 /// Checks one call. Arguments that are calls are checked by themselves.

@@ -18,9 +18,11 @@ pub struct PickleLimits {
     /// Opcodes. Default 2³⁰: an opcode takes some 5 ns, so that this is seconds, and it is
     /// ten times what the largest column of 100 million strings needs.
     pub max_operations: u64,
-    /// Values. Default 2²⁸: they take 8 bytes each.
+    /// Values. Default 2²⁸. Scalars take no memory of their own, others 8 bytes; there are
+    /// never more than 2³¹ of those.
     pub max_nodes: u64,
-    /// References from containers to values. Default 2²⁹: they take 4 bytes each.
+    /// References from containers to values, but for runs of text in lists. Default 2²⁹: they
+    /// take 4 bytes each; there are never more than 2³¹.
     pub max_edges: u64,
     /// Memoized values. Default 2²⁸: they take 4 bytes each.
     pub max_memo: u64,

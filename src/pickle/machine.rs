@@ -5,20 +5,23 @@
 //! once something refers to it.
 
 mod calls;
+mod scalars;
+
+use arrow_buffer::Buffer;
 
 use super::fault::{PickleBudget, PickleFault, refuse};
-use super::graph::{Graph, Id, Kind, Node};
+use super::graph::{EMPTY_TUPLE_ID, FALSE_ID, Graph, Id, Kind, NONE_ID, Node, PLACE, Run, TRUE_ID};
 use super::limits::PickleLimits;
 use super::opcode::*;
 use super::scan::{self, Shape};
 use crate::error::{ErrorKind, Result};
 
 /// Runs a pickle to its end; returns the graph and the one value that is left.
-pub(super) fn run(bytes: &[u8], buffers: usize, limits: &PickleLimits) -> Result<(Graph, Id)> {
+pub(super) fn run(bytes: &Buffer, buffers: usize, limits: &PickleLimits) -> Result<(Graph, Id)> {
     let mut machine = Machine {
         bytes,
         limits,
-        graph: Graph::default(),
+        graph: Graph::new(bytes.clone()),
         stack: Vec::new(),
         marks: Vec::new(),
         memo: Vec::new(),
@@ -28,23 +31,15 @@ pub(super) fn run(bytes: &[u8], buffers: usize, limits: &PickleLimits) -> Result
         frame_end: None,
         buffers: 0,
         operations: 0,
+        values: 0,
     };
-    for singleton in [Kind::None, Kind::True, Kind::False, Kind::EmptyTuple] {
-        push(&mut machine.graph.nodes, Node::new(singleton, 0))?;
-    }
     machine.start()?;
     while machine.step()? {}
     machine.finish(buffers)
 }
 
-/// The values that have no bytes of their own are the first four nodes.
-const NONE_ID: Id = Id(0);
-const TRUE_ID: Id = Id(1);
-const FALSE_ID: Id = Id(2);
-const EMPTY_TUPLE_ID: Id = Id(3);
-
 struct Machine<'p> {
-    bytes: &'p [u8],
+    bytes: &'p Buffer,
     limits: &'p PickleLimits,
     graph: Graph,
     stack: Vec<Id>,
@@ -59,12 +54,13 @@ struct Machine<'p> {
     frame_end: Option<usize>,
     buffers: usize,
     operations: u64,
+    values: u64,
 }
 
 impl Machine<'_> {
     /// Takes `PROTO`, which every pickle of these protocols starts with.
     fn start(&mut self) -> Result<()> {
-        match self.bytes {
+        match self.bytes.as_slice() {
             [] => self.refuse(PickleFault::Truncated { needed: 2, available: 0 }),
             [PROTO, 4 | PROTOCOL, ..] => {
                 self.next = 2;
@@ -89,7 +85,7 @@ impl Machine<'_> {
         }
         // By far the most frequent opcode comes first.
         if opcode == SHORT_BINUNICODE {
-            self.text(1)?;
+            self.short_text()?;
         } else {
             self.next = self.at.saturating_add(1);
             self.opcode(opcode)?;
@@ -110,6 +106,7 @@ impl Machine<'_> {
         match opcode {
             STOP => Ok(()),
             FRAME => self.frame(),
+            MARK if self.text_run()? => Ok(()),
             MARK => {
                 self.base = self.stack.len();
                 push(&mut self.marks, self.base)
@@ -196,32 +193,6 @@ impl Machine<'_> {
             }
             _ => self.refuse(PickleFault::Frame { length, available: available as u64 }),
         }
-    }
-
-    #[inline]
-    fn text(&mut self, width: usize) -> Result<()> {
-        let argument = scan::argument(self.bytes, self.at, Shape::Counted(width))?;
-        let text = self.bytes.get(argument.clone()).unwrap_or_default();
-        if !text.is_ascii() && simdutf8::basic::from_utf8(text).is_err() {
-            return self.refuse(PickleFault::Utf8);
-        }
-        self.next = argument.end;
-        self.push_node(Node::new(Kind::Text, self.at as u64))
-    }
-
-    fn scalar(&mut self, kind: Kind, shape: Shape) -> Result<()> {
-        self.next = scan::argument(self.bytes, self.at, shape)?.end;
-        self.push_node(Node::new(kind, self.at as u64))
-    }
-
-    fn long(&mut self, width: usize) -> Result<()> {
-        let argument = scan::argument(self.bytes, self.at, Shape::Counted(width))?;
-        let allowed = self.limits.max_integer_bytes;
-        if argument.len() > allowed {
-            return self.over(PickleBudget::IntegerBytes, allowed as u64);
-        }
-        self.next = argument.end;
-        self.push_node(Node::new(Kind::Int, self.at as u64))
     }
 
     fn memoize(&mut self) -> Result<()> {
@@ -316,13 +287,14 @@ impl Machine<'_> {
         }
         let Graph { nodes, containers, edges, .. } = &mut self.graph;
         let moved = self.stack.get(height..).unwrap_or_default();
-        let allowed = self.limits.max_edges.min(u64::from(u32::MAX));
+        let allowed = self.limits.max_edges.min(u64::from(PLACE));
         if (edges.len() as u64).saturating_add(moved.len() as u64) > allowed {
             return self.over(PickleBudget::Edges, allowed);
         }
         edges.try_reserve(moved.len()).map_err(|_| no_memory::<Id>(moved.len()))?;
         for id in moved {
-            let Some(node) = nodes.get(id.0 as usize) else { continue };
+            // A place is one of a scalar.
+            let Some(node) = nodes.get(id.0 as usize).filter(|_| id.place().is_none()) else { continue };
             if node.kind().is_container()
                 && let Some(child) = containers.get_mut(node.payload())
             {
@@ -332,21 +304,43 @@ impl Machine<'_> {
         edges.extend_from_slice(moved);
         let count = u32::try_from(moved.len()).unwrap_or(u32::MAX);
         self.stack.truncate(height);
+        if !self.graph.reserve() {
+            return Err(no_memory::<Run>(1).into());
+        }
         self.graph.adopt(container, count);
         Ok(())
     }
 
+    /// Pushes the scalar of the current opcode.
     #[inline]
+    fn push_scalar(&mut self, kind: Kind) -> Result<()> {
+        match Id::at(self.at) {
+            Some(id) => {
+                self.count_values(1)?;
+                push(&mut self.stack, id)
+            }
+            None => self.push_node(Node::new(kind, self.at as u64)),
+        }
+    }
+
     fn push_node(&mut self, node: Node) -> Result<()> {
-        let index = self.graph.nodes.len();
-        let allowed = self.limits.max_nodes.min(u64::from(u32::MAX));
-        match u32::try_from(index) {
-            Ok(id) if (index as u64) < allowed => {
+        self.count_values(1)?;
+        match u32::try_from(self.graph.nodes.len()) {
+            Ok(id) if id < PLACE => {
                 push(&mut self.graph.nodes, node)?;
                 push(&mut self.stack, Id(id))
             }
-            _ => self.over(PickleBudget::Nodes, allowed),
+            _ => self.over(PickleBudget::Nodes, u64::from(PLACE)),
         }
+    }
+
+    #[inline]
+    fn count_values(&mut self, count: u64) -> Result<()> {
+        self.values = self.values.saturating_add(count);
+        if self.values > self.limits.max_nodes {
+            return self.over(PickleBudget::Nodes, self.limits.max_nodes);
+        }
+        Ok(())
     }
 
     fn top(&self, opcode: u8) -> Result<Id> {

@@ -42,6 +42,8 @@ mod view;
 mod walk;
 mod writer;
 
+use std::fmt;
+
 use arrow_array::ArrayRef;
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field};
@@ -75,7 +77,7 @@ pub use writer::Writer;
 /// assert_eq!(error.to_string(), "pickle refused at byte 14: `os.system` is not an allowed name");
 /// # Ok::<(), arrow_frames::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Pickle {
     /// The pickle itself.
     bytes: Buffer,
@@ -191,6 +193,15 @@ impl Pickle {
 
     fn view(&self) -> View<'_> {
         View { bytes: &self.bytes, buffers: &self.buffers, graph: &self.graph }
+    }
+}
+
+impl fmt::Debug for Pickle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let buffers: Vec<usize> = self.buffers.iter().map(Buffer::len).collect();
+        let mut debug = f.debug_struct("Pickle");
+        debug.field("holds", &self.describe()).field("bytes", &self.bytes.len());
+        debug.field("buffers", &buffers).finish()
     }
 }
 

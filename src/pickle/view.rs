@@ -3,7 +3,7 @@
 use arrow_buffer::Buffer;
 
 use super::allow::{self, Name};
-use super::graph::{Children, Graph, Id, Kind};
+use super::graph::{Children, Graph, Id, Kind, Segment, Segments};
 use super::opcode::*;
 use super::scan;
 
@@ -182,5 +182,61 @@ impl<'p> View<'p> {
         let opcode = self.bytes.get(at).copied().unwrap_or_default();
         let shape = scan::shape(opcode).unwrap_or(scan::Shape::Nothing);
         scan::argument(self.bytes, at, shape).unwrap_or_default()
+    }
+}
+
+/// The text of a list, row by row; nothing where a row is none.
+#[derive(Debug, Clone)]
+pub(super) struct Texts<'p> {
+    view: View<'p>,
+    segments: Option<Segments<'p>>,
+    edges: std::slice::Iter<'p, Id>,
+    /// What is left of a run.
+    run: &'p [u8],
+    left: u32,
+}
+
+impl<'p> View<'p> {
+    /// The text of a list.
+    pub(super) fn texts(self, list: Id) -> Texts<'p> {
+        let segments = self.graph.container(list).map(|container| self.graph.segments(container));
+        Texts { view: self, segments, edges: [].iter(), run: &[], left: 0 }
+    }
+}
+
+impl<'p> Iterator for Texts<'p> {
+    type Item = Option<&'p [u8]>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(left) = self.left.checked_sub(1) {
+                self.left = left;
+                let (row, rest) = match self.run {
+                    [SHORT_BINUNICODE, length, rest @ ..] => {
+                        let (text, rest) = rest.split_at_checked(usize::from(*length))?;
+                        (Some(text), rest)
+                    }
+                    [NONE, rest @ ..] => (None, rest),
+                    [opcode, ..] => {
+                        let argument = scan::argument(self.run, 0, scan::shape(*opcode)?).ok()?;
+                        (self.run.get(argument.clone()), self.run.get(argument.end..)?)
+                    }
+                    [] => return None,
+                };
+                self.run = rest;
+                return Some(row);
+            }
+            if let Some(id) = self.edges.next() {
+                return Some(self.view.text_bytes(*id));
+            }
+            match self.segments.as_mut()?.next()? {
+                Segment::Edges(edges) => self.edges = edges.iter(),
+                Segment::Run(run) => {
+                    self.run = self.view.bytes.get(run.place as usize..)?;
+                    self.left = run.count;
+                }
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::fault::{PickleBudget, PickleFault, refuse};
-use super::graph::{Container, Graph, Id, Kind};
+use super::graph::{Container, Graph, Id, Kind, Segment, Segments};
 use super::limits::PickleLimits;
 use super::view::{Value, View};
 use crate::error::{ErrorKind, Result};
@@ -18,7 +18,7 @@ pub(super) fn check(view: View<'_>, limits: &PickleLimits) -> Result<()> {
     let mut sizes = try_filled(graph.containers.len(), 0u64)?;
     let free = limits.max_free_expansion;
     let allowed = free.saturating_add((graph.edges.len() as u64).saturating_mul(16));
-    let mut path = Vec::new();
+    let mut path: Vec<Visit<'_>> = Vec::new();
     for start in 0..graph.containers.len() {
         visit(graph, start, &mut levels, &mut sizes, &mut path, limits)?;
     }
@@ -30,14 +30,11 @@ pub(super) fn check(view: View<'_>, limits: &PickleLimits) -> Result<()> {
             return over(container, PickleBudget::Expansion, allowed);
         }
     }
-    for node in &graph.nodes {
-        let is_dict = match node.kind() {
-            Kind::Dict => true,
-            Kind::Set | Kind::FrozenSet => false,
-            _ => continue,
-        };
-        if let Some(container) = graph.containers.get(node.payload()) {
-            keys(view, container, is_dict, limits)?;
+    for id in graph.ids() {
+        match graph.kind(id) {
+            Kind::Dict => keys(view, id, true, limits)?,
+            Kind::Set | Kind::FrozenSet => keys(view, id, false, limits)?,
+            _ => {}
         }
     }
     Ok(())
@@ -62,7 +59,7 @@ fn visit<'g>(
     }
     open(graph, start, levels, path);
     while let Some(visit) = path.last_mut() {
-        let Some(child) = visit.children.next() else {
+        let Some(child) = visit.next_container() else {
             let (level, size) = (visit.below.saturating_add(1), visit.size);
             let done = visit.container;
             if level as usize > limits.max_depth {
@@ -76,21 +73,19 @@ fn visit<'g>(
             }
             continue;
         };
-        let node = graph.node(child);
-        let index = node.payload();
-        match levels.get(index).copied().filter(|_| node.kind().is_container()) {
-            None => visit.size = visit.size.saturating_add(1),
+        match levels.get(child).copied() {
             Some(NEW) => {
                 if path.len() >= limits.max_depth {
                     return over_at(graph, start, PickleBudget::Depth, limits.max_depth as u64);
                 }
-                open(graph, index, levels, path);
+                open(graph, child, levels, path);
             }
             Some(OPEN) => {
-                let position = graph.containers.get(index).map_or(0, |container| container.position);
+                let position = graph.containers.get(child).map_or(0, |container| container.position);
                 return refuse(position, PickleFault::Cycle);
             }
-            Some(level) => visit.add(level, sizes.get(index).copied().unwrap_or_default()),
+            Some(level) => visit.add(level, sizes.get(child).copied().unwrap_or_default()),
+            None => {}
         }
     }
     Ok(())
@@ -98,13 +93,33 @@ fn visit<'g>(
 
 /// A container whose children are being visited.
 struct Visit<'g> {
+    graph: &'g Graph,
     container: usize,
-    children: super::graph::Children<'g>,
+    segments: Segments<'g>,
+    edges: std::slice::Iter<'g, Id>,
     below: u32,
     size: u64,
 }
 
 impl Visit<'_> {
+    /// The next child that is a container; others are counted.
+    fn next_container(&mut self) -> Option<usize> {
+        loop {
+            for child in self.edges.by_ref() {
+                // A place is one of a scalar.
+                let node = child.place().is_none().then(|| self.graph.node(*child));
+                match node.filter(|node| node.kind().is_container()) {
+                    Some(node) => return Some(node.payload()),
+                    None => self.size = self.size.saturating_add(1),
+                }
+            }
+            match self.segments.next()? {
+                Segment::Edges(edges) => self.edges = edges.iter(),
+                Segment::Run(run) => self.size = self.size.saturating_add(u64::from(run.count)),
+            }
+        }
+    }
+
     fn add(&mut self, level: u32, size: u64) {
         self.below = self.below.max(level);
         self.size = self.size.saturating_add(size);
@@ -114,22 +129,21 @@ impl Visit<'_> {
 fn open<'g>(graph: &'g Graph, index: usize, levels: &mut [u32], path: &mut Vec<Visit<'g>>) {
     if let Some(container) = graph.containers.get(index) {
         set(levels, index, OPEN);
-        path.push(Visit { container: index, children: graph.children_of(container), below: 0, size: 1 });
+        let (segments, edges) = (graph.segments(container), [].iter());
+        path.push(Visit { graph, container: index, segments, edges, below: 0, size: 1 });
     }
 }
 
 /// Checks that the values of a list can be those of a set.
 pub(super) fn members(view: View<'_>, list: Id) -> Result<()> {
-    match view.graph.container(list) {
-        Some(container) => keys(view, container, false, &PickleLimits::default()),
-        None => Ok(()),
-    }
+    keys(view, list, false, &PickleLimits::default())
 }
 
 /// Checks that the keys of a dict or set can be hashed, in time, and are not repeated.
-fn keys(view: View<'_>, container: &Container, is_dict: bool, limits: &PickleLimits) -> Result<()> {
+fn keys(view: View<'_>, id: Id, is_dict: bool, limits: &PickleLimits) -> Result<()> {
     let graph = view.graph;
-    let children = graph.children_of(container);
+    let Some(container) = graph.container(id) else { return Ok(()) };
+    let children = graph.children(id);
     let mut colliding = 0usize;
     let mut texts: HashSet<&[u8]> = HashSet::new();
     let mut numbers: HashSet<i64> = HashSet::new();

@@ -79,6 +79,11 @@ fn frames_that_do_not_hold() {
     // A frame in a frame.
     let nested = b"\x95\x0b\0\0\0\0\0\0\0\x95\x01\0\0\0\0\0\0\0N";
     assert_eq!(fault(nested), PickleFault::Misplaced { opcode: 0x95 });
+    // So it is in a list of nothing but text.
+    let list = [b"\x95\x06\0\0\0\0\0\0\0](\x8c\x03abc".as_slice(), b"e"].concat();
+    assert_eq!(fault(&list), PickleFault::FrameEnd { end: 17 });
+    let text = b"\x95\x08\0\0\0\0\0\0\0](\x8c\x03abc";
+    assert!(raw(&[text.as_slice(), b"e"].concat()).parse().is_ok());
     // Text that lies across the frame's end.
     assert_eq!(fault(b"\x95\x01\0\0\0\0\0\0\0\x8c\x03abc"), PickleFault::FrameEnd { end: 12 });
 }
@@ -321,13 +326,19 @@ fn every_budget_is_named() {
     let value = raw(b"](K\x01\x94K\x02\x94e");
     for (limits, expected) in [
         (PickleLimits { max_operations: 3, ..tight.clone() }, budget(PickleBudget::Operations, 3)),
-        (PickleLimits { max_nodes: 5, ..tight.clone() }, budget(PickleBudget::Nodes, 5)),
+        (PickleLimits { max_nodes: 2, ..tight.clone() }, budget(PickleBudget::Nodes, 2)),
         (PickleLimits { max_edges: 1, ..tight.clone() }, budget(PickleBudget::Edges, 1)),
         (PickleLimits { max_memo: 1, ..tight.clone() }, budget(PickleBudget::Memo, 1)),
         (PickleLimits { max_depth: 0, ..tight.clone() }, budget(PickleBudget::Depth, 0)),
     ] {
         assert_eq!(fault(&value, limits), expected);
     }
+    // Runs of text, which take no memory, count as well.
+    let run = texts(["a", "b", "c"]);
+    let operations = PickleLimits { max_operations: 5, ..tight.clone() };
+    assert_eq!(fault(&run, operations), budget(PickleBudget::Operations, 5));
+    let nodes = PickleLimits { max_nodes: 3, ..tight };
+    assert_eq!(fault(&run, nodes), budget(PickleBudget::Nodes, 3));
 }
 
 #[test]

@@ -441,6 +441,53 @@ fn objects_of_the_type_they_had() {
 }
 
 #[test]
+fn lists_of_text_in_every_layout() {
+    // Runs of text, with others between, in batches, and memoized: the rows stay in order.
+    let long = "x".repeat(300);
+    let memoized = |value: &str| join([text(value), raw(b"\x94")]);
+    let batch = |values: Vec<Value>| join([raw(b"("), join(values), raw(b"e")]);
+    let list = join([
+        raw(b"]"),
+        batch(vec![text("a"), none(), text(&long)]),
+        batch(vec![memoized("b"), text("é")]),
+        raw(b"(e"),
+        batch(vec![text("c"), raw(b"h\x00")]),
+        join([text("d"), raw(b"a")]),
+        batch(vec![text(""), text("e")]),
+        batch(vec![text("f")]),
+    ]);
+    let dtype = call("pandas", "StringDtype", [text("python")]);
+    let pickle = call("pandas", "array", [list.clone(), dtype, bool(false)]).parse().unwrap();
+    let rows = vec![
+        Some("a"),
+        None,
+        Some(&long),
+        Some("b"),
+        Some("é"),
+        Some("c"),
+        Some("b"),
+        Some("d"),
+        Some(""),
+        Some("e"),
+        Some("f"),
+    ];
+    let expected: ArrayRef = Arc::new(StringArray::from(rows));
+    assert_eq!(&pickle.to_array().unwrap(), &expected);
+    assert_eq!(pickle.describe(), "11 strings");
+    // With something else at its end.
+    let mixed = join([list, batch(vec![text("g"), int(1)])]).parse().unwrap();
+    assert_eq!(mixed.describe(), "a list of 13 values: str, None, int");
+    let expected = PickleFault::Mixed { row: 12, expected: "str", found: "int" };
+    assert_eq!(refused(mixed.to_array().unwrap_err()).1, expected);
+}
+
+#[test]
+fn a_run_of_text_that_is_not_utf8() {
+    let list = raw(b"](\x8c\x01a\x8c\x02\xff\xfee");
+    assert_eq!(refused(list.parse().unwrap_err()), (7, PickleFault::Utf8));
+}
+
+#[test]
 fn nan_stays_nan_among_floats_and_is_missing_among_strings() {
     let floats = objects(vec![float(f64::NAN), float(1.5), none()]).parse().unwrap().to_array().unwrap();
     assert_eq!(floats.null_count(), 1);

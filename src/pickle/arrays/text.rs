@@ -8,7 +8,7 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, ScalarBuf
 use arrow_schema::DataType;
 
 use super::super::fault::PickleFault;
-use super::super::graph::{Id, Kind};
+use super::super::graph::{Id, Kind, Segment};
 use super::Reading;
 use super::scalars::Scalar;
 use crate::copies::CopyReason;
@@ -20,19 +20,37 @@ impl<'p> Reading<'p, '_> {
     /// there is anything else in it.
     pub(super) fn strings(&mut self, list: Id, target: Option<&DataType>) -> Result<ArrayRef> {
         let view = self.view;
-        let mut total = 0usize;
-        for (row, id) in view.graph.children(list).enumerate() {
-            match view.text_bytes(id) {
-                Some(text) => total = total.saturating_add(text.len()),
-                None if self.is_missing(id)? => {}
-                None => return self.mixed(list, row, "str", id),
+        let total = self.text_length(list)?;
+        let count = view.graph.children(list).len();
+        match is_large(total, target) {
+            true => self.join::<LargeUtf8Type, _>(view.texts(list), count, total),
+            false => self.join::<Utf8Type, _>(view.texts(list), count, total),
+        }
+    }
+
+    /// The bytes of all text in a list; an error if there is anything else in it.
+    fn text_length(&self, list: Id) -> Result<usize> {
+        let (mut total, mut row) = (0usize, 0usize);
+        let Some(container) = self.view.graph.container(list) else { return Ok(0) };
+        for segment in self.view.graph.segments(container) {
+            let edges = match segment {
+                Segment::Edges(edges) => edges,
+                Segment::Run(run) => {
+                    total = total.saturating_add(usize::try_from(run.text).unwrap_or(usize::MAX));
+                    row = row.saturating_add(run.count as usize);
+                    continue;
+                }
+            };
+            for id in edges {
+                match self.view.text_bytes(*id) {
+                    Some(text) => total = total.saturating_add(text.len()),
+                    None if self.is_missing(*id)? => {}
+                    None => return self.mixed(list, row, "str", *id),
+                }
+                row = row.saturating_add(1);
             }
         }
-        let text = |id| view.text_bytes(id);
-        match is_large(total, target) {
-            true => self.join::<LargeUtf8Type, _>(view.graph.children(list).map(text), total),
-            false => self.join::<Utf8Type, _>(view.graph.children(list).map(text), total),
-        }
+        Ok(total)
     }
 
     /// The bytes of a list, with its missing values.
@@ -46,10 +64,11 @@ impl<'p> Reading<'p, '_> {
                 _ => return self.mixed(list, row, "bytes", id),
             }
         }
+        let count = view.graph.children(list).len();
         let bytes = |id| (view.graph.kind(id) == Kind::Bytes).then(|| view.buffer(id)).flatten();
         match is_large(total, target) {
-            true => self.join::<LargeBinaryType, _>(view.graph.children(list).map(bytes), total),
-            false => self.join::<BinaryType, _>(view.graph.children(list).map(bytes), total),
+            true => self.join::<LargeBinaryType, _>(view.graph.children(list).map(bytes), count, total),
+            false => self.join::<BinaryType, _>(view.graph.children(list).map(bytes), count, total),
         }
     }
 
@@ -62,20 +81,20 @@ impl<'p> Reading<'p, '_> {
     ) -> Result<ArrayRef> {
         let parts = || text.split(separator).map(Some);
         let total = parts().flatten().map(str::len).fold(0, usize::saturating_add);
-        let parts = parts().collect::<Vec<_>>();
+        let count = parts().count();
         match is_large(total, target) {
-            true => self.join::<LargeUtf8Type, _>(parts.into_iter(), total),
-            false => self.join::<Utf8Type, _>(parts.into_iter(), total),
+            true => self.join::<LargeUtf8Type, _>(parts(), count, total),
+            false => self.join::<Utf8Type, _>(parts(), count, total),
         }
     }
 
     /// Values one behind the other, of this length in all.
     fn join<T: ByteArrayType, B: AsRef<[u8]>>(
         &mut self,
-        values: impl ExactSizeIterator<Item = Option<B>>,
+        values: impl Iterator<Item = Option<B>>,
+        count: usize,
         total: usize,
     ) -> Result<ArrayRef> {
-        let count = values.len();
         let offset_bytes = count.saturating_add(1).saturating_mul(size_of::<T::Offset>());
         self.claim(CopyReason::Pickled, total.saturating_add(offset_bytes))?;
         let mut data: Vec<u8> = self.room(total)?;

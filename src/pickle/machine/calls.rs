@@ -2,10 +2,10 @@
 
 use super::super::allow::{self, Name};
 use super::super::fault::PickleFault;
-use super::super::graph::{Id, Kind, Node};
+use super::super::graph::{Id, Kind, NONE_ID, Node};
 use super::super::opcode::*;
 use super::super::scan;
-use super::{Machine, NONE_ID};
+use super::Machine;
 use crate::error::Result;
 
 /// A refused name is shown up to this many characters: twice the longest allowed one.
