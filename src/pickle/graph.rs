@@ -188,9 +188,12 @@ impl Graph {
 
     /// The children of a container; of anything else, none.
     pub(super) fn children(&self, id: Id) -> Children<'_> {
-        self.container(id).map_or(Children { graph: self, run: [].iter(), next: NO_CHUNK, left: 0 }, |c| {
-            self.children_of(c)
-        })
+        self.container(id).map_or(self.no_children(), |container| self.children_of(container))
+    }
+
+    /// No children.
+    pub(super) fn no_children(&self) -> Children<'_> {
+        Children { graph: self, run: [].iter(), next: NO_CHUNK, left: 0 }
     }
 
     /// The children of a container.

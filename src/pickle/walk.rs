@@ -17,10 +17,12 @@ pub(super) fn check(view: View<'_>, limits: &PickleLimits) -> Result<()> {
     let mut levels = try_filled(graph.containers.len(), NEW)?;
     let mut sizes = try_filled(graph.containers.len(), 0u64)?;
     let free = limits.max_free_expansion;
-    let allowed = free.saturating_add((graph.edges.len() as u64).saturating_mul(16));
+    let given = view.buffers.iter().map(|buffer| buffer.len() as u64).fold(0, u64::saturating_add);
+    let given = given.saturating_add(view.bytes.len() as u64);
+    let allowed = free.saturating_add((graph.edges.len() as u64).saturating_mul(16)).saturating_add(given);
     let mut path = Vec::new();
     for start in 0..graph.containers.len() {
-        visit(graph, start, &mut levels, &mut sizes, &mut path, limits)?;
+        visit(view, start, &mut levels, &mut sizes, &mut path, limits)?;
     }
     // What nothing refers to has all else in it.
     let mut total = 0u64;
@@ -50,7 +52,7 @@ const OPEN: u32 = u32::MAX;
 
 /// Visits a container and all in it, children first.
 fn visit<'g>(
-    graph: &'g Graph,
+    view: View<'g>,
     start: usize,
     levels: &mut [u32],
     sizes: &mut [u64],
@@ -60,6 +62,7 @@ fn visit<'g>(
     if levels.get(start) != Some(&NEW) {
         return Ok(());
     }
+    let graph = view.graph;
     open(graph, start, levels, path);
     while let Some(visit) = path.last_mut() {
         let Some(child) = visit.children.next() else {
@@ -79,7 +82,7 @@ fn visit<'g>(
         let node = graph.node(child);
         let index = node.payload();
         match levels.get(index).copied().filter(|_| node.kind().is_container()) {
-            None => visit.size = visit.size.saturating_add(1),
+            None => visit.size = visit.size.saturating_add(view.weight(node)),
             Some(NEW) => {
                 if path.len() >= limits.max_depth {
                     return over_at(graph, start, PickleBudget::Depth, limits.max_depth as u64);
@@ -118,15 +121,8 @@ fn open<'g>(graph: &'g Graph, index: usize, levels: &mut [u32], path: &mut Vec<V
     }
 }
 
-/// Checks that the values of a list can be those of a set.
-pub(super) fn members(view: View<'_>, list: Id) -> Result<()> {
-    match view.graph.container(list) {
-        Some(container) => keys(view, container, false, &PickleLimits::default()),
-        None => Ok(()),
-    }
-}
-
-/// Checks that the keys of a dict or set can be hashed, in time, and are not repeated.
+/// Checks that the keys of a dict or set can be hashed, in time, and are not repeated. That
+/// text is hashed once for each reference to it is bounded by the expansion.
 fn keys(view: View<'_>, container: &Container, is_dict: bool, limits: &PickleLimits) -> Result<()> {
     let graph = view.graph;
     let children = graph.children_of(container);
