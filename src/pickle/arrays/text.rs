@@ -28,10 +28,11 @@ impl<'p> Reading<'p, '_> {
                 None => return self.mixed(list, row, "str", id),
             }
         }
-        let text = |id| view.text_bytes(id);
+        let children = view.graph.children(list);
+        let (count, texts) = (children.len(), children.map(|id| view.text_bytes(id)));
         match is_large(total, target) {
-            true => self.join::<LargeUtf8Type, _>(view.graph.children(list).map(text), total),
-            false => self.join::<Utf8Type, _>(view.graph.children(list).map(text), total),
+            true => self.join::<LargeUtf8Type, _>(texts, count, total),
+            false => self.join::<Utf8Type, _>(texts, count, total),
         }
     }
 
@@ -47,9 +48,11 @@ impl<'p> Reading<'p, '_> {
             }
         }
         let bytes = |id| (view.graph.kind(id) == Kind::Bytes).then(|| view.buffer(id)).flatten();
+        let children = view.graph.children(list);
+        let (count, values) = (children.len(), children.map(bytes));
         match is_large(total, target) {
-            true => self.join::<LargeBinaryType, _>(view.graph.children(list).map(bytes), total),
-            false => self.join::<BinaryType, _>(view.graph.children(list).map(bytes), total),
+            true => self.join::<LargeBinaryType, _>(values, count, total),
+            false => self.join::<BinaryType, _>(values, count, total),
         }
     }
 
@@ -62,20 +65,20 @@ impl<'p> Reading<'p, '_> {
     ) -> Result<ArrayRef> {
         let parts = || text.split(separator).map(Some);
         let total = parts().flatten().map(str::len).fold(0, usize::saturating_add);
-        let parts = parts().collect::<Vec<_>>();
+        let count = parts().count();
         match is_large(total, target) {
-            true => self.join::<LargeUtf8Type, _>(parts.into_iter(), total),
-            false => self.join::<Utf8Type, _>(parts.into_iter(), total),
+            true => self.join::<LargeUtf8Type, _>(parts(), count, total),
+            false => self.join::<Utf8Type, _>(parts(), count, total),
         }
     }
 
-    /// Values one behind the other, of this length in all.
+    /// So many values one behind the other, of this length in all.
     fn join<T: ByteArrayType, B: AsRef<[u8]>>(
         &mut self,
-        values: impl ExactSizeIterator<Item = Option<B>>,
+        values: impl Iterator<Item = Option<B>>,
+        count: usize,
         total: usize,
     ) -> Result<ArrayRef> {
-        let count = values.len();
         let offset_bytes = count.saturating_add(1).saturating_mul(size_of::<T::Offset>());
         self.claim(CopyReason::Pickled, total.saturating_add(offset_bytes))?;
         let mut data: Vec<u8> = self.room(total)?;
