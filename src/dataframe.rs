@@ -164,7 +164,7 @@ impl DataFrame {
     /// [`ErrorKind::Opaque`] if an opaque column has no Arrow type, or is refused, and why;
     /// [`ErrorKind::Arrow`] if a column that the schema calls non-nullable has nulls.
     pub fn into_record_batches(self) -> Result<Vec<RecordBatch>> {
-        let df = resolve(self, &mut CopyBudget::default(), Unknown::IsAnError)?;
+        let df = resolve(self, &mut CopyBudget::of_reader(), Unknown::IsAnError)?;
         let schema = df.schema;
         df.batches.into_iter().map(|batch| batch.into_record_batch(schema.clone())).collect()
     }
@@ -176,7 +176,7 @@ impl DataFrame {
     ///
     /// As [`into_record_batches`](Self::into_record_batches).
     pub fn into_record_batch(self) -> Result<RecordBatch> {
-        let df = resolve(self, &mut CopyBudget::default(), Unknown::IsAnError)?;
+        let df = resolve(self, &mut CopyBudget::of_reader(), Unknown::IsAnError)?;
         let DataFrame { schema, mut batches, .. } = df;
         if batches.len() == 1
             && let Some(batch) = batches.pop()

@@ -9,16 +9,18 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, AsArray, DictionaryArray, Float64Array, Int8Array, Int32Array, Int64Array,
-    LargeStringArray, RecordBatch, StringArray, StringViewArray, TimestampMicrosecondArray, UInt64Array,
-    make_array,
+    LargeStringArray, RecordBatch, StringArray, StringViewArray, StructArray, TimestampMicrosecondArray,
+    UInt64Array, make_array,
 };
 use arrow::compute::{cast, take};
 use arrow::datatypes::{DataType, Field, Int8Type, Int32Type, Int64Type, Schema};
 use arrow::util::display::array_value_to_string;
-use arrow_frames::pickle::{Forms, Inexact, TextForm, ZonedForm};
+use arrow_frames::pickle::{
+    Forms, Inexact, Pickle, TextForm, ZonedForm, allowed_names, disassemble, index, multi_index, range_index,
+};
 use arrow_frames::{
-    Carriage, Column, CopyReason, DataFrame, Decoder, Encoder, Error, ErrorKind, Frames, Target,
-    from_buffers, to_buffers,
+    Carriage, Column, CopyReason, DataFrame, Decoder, Encoder, Error, ErrorKind, Fault, Frames, Limits,
+    Target, from_buffers, to_buffers,
 };
 
 use common::*;
@@ -525,6 +527,117 @@ fn single_columns_and_types_are_picked_under_either_target() {
         let (again, pickled) = round_trip(&mut encoder, &df).unwrap();
         assert!(pickled <= 1);
         assert_same(&df, &again, &|| format!("{target:?}"));
+    }
+}
+
+/// The names that a pickle without a memo refers to.
+fn names(pickle: &[u8]) -> Vec<(String, String)> {
+    let (mut names, mut texts) = (Vec::new(), [String::new(), String::new()]);
+    for instruction in disassemble(pickle) {
+        let instruction = instruction.unwrap();
+        match instruction.name {
+            "STACK_GLOBAL" => names.push((texts[0].clone(), texts[1].clone())),
+            name if name.ends_with("BINUNICODE") => {
+                texts.swap(0, 1);
+                texts[1] = String::from_utf8(instruction.argument.to_vec()).unwrap();
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+/// Every form, and every index.
+fn every_pickle() -> Vec<(String, Vec<arrow_buffer::Buffer>)> {
+    let mut pickles = Vec::new();
+    let extension = |field: Field, name: &str, metadata: &str| {
+        let name = ("ARROW:extension:name".to_owned(), name.to_owned());
+        field.with_metadata([name, ("ARROW:extension:metadata".to_owned(), metadata.to_owned())])
+    };
+    let mut columns: Vec<(String, Field, ArrayRef)> = Vec::new();
+    for case in cases().iter().filter(|case| has_form(case.field.data_type())) {
+        for nullable in [true, false] {
+            let nulls = if nullable { Nulls::Some } else { Nulls::None };
+            let (_, array) = make(&case.field, 44, nulls);
+            // Years that Python has.
+            let array = match array.data_type() {
+                zone @ DataType::Timestamp(_, Some(_)) => {
+                    cast(&Int64Array::from_iter_values(0..44), zone).unwrap()
+                }
+                _ => with_distinct_values(array),
+            };
+            let field = case.field.as_ref().clone().with_nullable(nullable);
+            columns.push((case.name.clone(), field, array));
+        }
+    }
+    let ordinals: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
+    let period = extension(Field::new("x", DataType::Int64, true), "pandas.period", r#"{"freq": "D"}"#);
+    columns.push(("period".to_owned(), period, ordinals));
+    let ends = ["left", "right"].map(|name| Field::new(name, DataType::Float64, true));
+    let end = || Arc::new(Float64Array::from(vec![1.0, 2.0])) as ArrayRef;
+    let intervals: ArrayRef = Arc::new(StructArray::new(ends.to_vec().into(), vec![end(), end()], None));
+    let closed = r#"{"subtype": "float64", "closed": "left"}"#;
+    let interval = extension(Field::new("x", intervals.data_type().clone(), true), "pandas.interval", closed);
+    columns.push(("interval".to_owned(), interval, intervals));
+    for text in TEXT_FORMS {
+        for zoned in [ZonedForm::Shared, ZonedForm::AnyPandas] {
+            let forms = Forms { text, zoned };
+            let mut encoder =
+                Encoder::new(Target::Arrow).with_forms(forms).with_carriage(|_, _| Carriage::OpaqueOrNative);
+            for (name, field, array) in &columns {
+                let df = one_column(&field.clone().into(), array);
+                let wire = Decoder::new().decode(encoder.encode(&df).unwrap()).unwrap();
+                if let Some(Column::Opaque(column)) = wire.batches()[0].column(0) {
+                    pickles.push((format!("{name}, {forms:?}"), column.buffers().to_vec()));
+                }
+            }
+        }
+    }
+    let field = Field::new("x", DataType::Int64, false);
+    let values = Int64Array::from(vec![1, 2]);
+    let codes = Int8Array::from(vec![0, 1]);
+    let forms = Forms::default();
+    pickles.push(("range".to_owned(), range_index(0, 2, 1, None)));
+    pickles.push(("index".to_owned(), index(&values, &field, forms, Some("i")).unwrap()));
+    let levels: [(&dyn Array, &Field); 1] = [(&values, &field)];
+    pickles.push(("levels".to_owned(), multi_index(&levels, &[&codes], forms, &[None]).unwrap()));
+    pickles
+}
+
+#[test]
+fn every_pickle_that_is_written_may_be_given_to_python() {
+    for (name, buffers) in every_pickle() {
+        Pickle::parse(&buffers).unwrap().check().unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+#[test]
+fn the_names_that_are_written_are_those_that_the_list_says() {
+    let found: BTreeSet<_> = every_pickle().iter().flat_map(|(_, buffers)| names(&buffers[0])).collect();
+    let said = allowed_names().into_iter().filter(|name| name.is_written);
+    let said: BTreeSet<_> = said.map(|name| (name.module.to_owned(), name.name.to_owned())).collect();
+    assert_eq!(found, said);
+}
+
+/// A few bytes of pickle become no more than the limits say.
+#[test]
+fn what_pickles_become_is_limited() {
+    let df = column("text", Arc::new(StringArray::from(vec!["x".repeat(100); 100])));
+    let forms = Forms { text: TextForm::Object, ..Forms::default() };
+    let frames = || Encoder::new(Target::Pandas).with_forms(forms).encode(&df).unwrap();
+    for (max_decompressed_bytes, fits) in [(20_000, true), (10_000, false)] {
+        let mut decoder = Decoder::new().with_limits(Limits { max_decompressed_bytes, ..Limits::default() });
+        let wire = decoder.decode(frames()).unwrap();
+        match decoder.resolve(wire) {
+            Ok(again) => {
+                assert!(fits);
+                assert_same(&df, &again, &|| "limits".into());
+            }
+            Err(error) => {
+                assert!(!fits, "{error}");
+                assert_eq!(error.fault(), Fault::Limit);
+            }
+        }
     }
 }
 

@@ -264,6 +264,7 @@ impl Decoder {
     /// # Ok(()) }
     /// ```
     pub fn resolve(&mut self, df: DataFrame) -> Result<DataFrame> {
+        self.copies.max_expanded = Some(self.limits.max_decompressed_bytes);
         resolve::resolve(df, &mut self.copies, Unknown::StaysOpaque)
     }
 

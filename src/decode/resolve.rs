@@ -121,5 +121,5 @@ fn original_schema(
 }
 
 fn is_limit(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::CopyLimit { .. })
+    matches!(error.kind(), ErrorKind::CopyLimit { .. } | ErrorKind::Limit { .. })
 }

@@ -118,6 +118,11 @@ pub enum PickleFault {
         /// Buffers handed in.
         given: usize,
     },
+    /// An out-of-band buffer that more than one value has.
+    BufferShared {
+        /// The number of the buffer, in `NEXT_BUFFER` order.
+        buffer: usize,
+    },
     /// A value that contains itself.
     Cycle,
     /// A key of a dict, or a value of a set, that cannot be hashed.
@@ -211,7 +216,7 @@ pub enum PickleFault {
         /// Arrow's reason.
         reason: String,
     },
-    /// A call that only pandas' own pickles have: what it does with its arguments is not known.
+    /// A name that is in nothing that this crate writes: what it does with arguments is not known.
     Unchecked {
         /// The function.
         call: &'static str,
@@ -236,6 +241,14 @@ pub enum PickleFault {
         expected: &'static str,
         /// Its kind.
         found: &'static str,
+    },
+    /// An instant with a time zone that is in no year from 1 to 9999: pandas can crash when it
+    /// shows one.
+    Year {
+        /// The row.
+        row: usize,
+        /// The instant, in the unit of its type since 1970.
+        value: i64,
     },
     /// A value that the type cannot hold exactly.
     Value {
@@ -334,6 +347,7 @@ impl fmt::Display for PickleFault {
             }
             Trailing { bytes } => write!(f, "{bytes} bytes behind the end"),
             Buffers { used, given } => write!(f, "it uses {used} out-of-band buffers of {given}"),
+            BufferShared { buffer } => write!(f, "more than one value has the out-of-band buffer {buffer}"),
             Cycle => f.write_str("a value contains itself"),
             Unhashable { found } => write!(f, "{found} cannot be a key"),
             DuplicateKey => f.write_str("a key comes twice in one dict"),
@@ -368,6 +382,7 @@ impl fmt::Display for PickleFault {
             Mixed { row, expected, found } => {
                 write!(f, "row {row} holds {found}, the rows before hold {expected}")
             }
+            Year { row, value } => write!(f, "row {row} is the instant {value}, in no year from 1 to 9999"),
             Value { row, found, data_type } => {
                 write!(f, "row {row} holds {found} that {data_type} cannot hold exactly")
             }

@@ -283,10 +283,15 @@ impl Graph {
 
     /// The children of a container; of anything else, none.
     pub(super) fn children(&self, id: Id) -> Children<'_> {
-        let segments = self.container(id).map(|container| self.segments(container));
-        let left = self.container(id).map_or(0, |container| container.total);
-        let segments = segments.unwrap_or(Segments { graph: self, chunk: None });
+        let Some(container) = self.container(id) else { return self.no_children() };
+        let (segments, left) = (self.segments(container), container.total);
         Children { graph: self, segments, edges: [].iter(), place: 0, run: 0, left }
+    }
+
+    /// No children.
+    pub(super) fn no_children(&self) -> Children<'_> {
+        let segments = Segments { graph: self, chunk: None };
+        Children { graph: self, segments, edges: [].iter(), place: 0, run: 0, left: 0 }
     }
 
     /// The children of a container, by how they are stored.

@@ -37,7 +37,9 @@ pub struct PickleLimits {
     /// to print one: arithmetic with them is quadratic.
     pub max_integer_bytes: usize,
     /// Values that the pickle would have if every reference were a copy, beyond 16 for each
-    /// reference. Default 1,000,000. Memoized lists of memoized lists double with every level.
+    /// reference and 1 for each byte that was given; 16 bytes of text, of bytes or of a buffer
+    /// count as one value. Default 1,000,000. Memoized lists of memoized lists double with every
+    /// level, and a memoized text is as long at each of its places.
     pub max_free_expansion: u64,
     /// Keys, in one dict or set, of the kinds whose hashes can be made to collide: large
     /// integers, floats, tuples and objects. Default 1,000: inserting n such takes n² steps.

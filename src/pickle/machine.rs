@@ -29,7 +29,7 @@ pub(super) fn run(bytes: &Buffer, buffers: usize, limits: &PickleLimits) -> Resu
         next: 0,
         base: 0,
         frame_end: None,
-        buffers: 0,
+        taken: Vec::new(),
         operations: 0,
         values: 0,
     };
@@ -52,7 +52,8 @@ struct Machine<'p> {
     /// The height of the stack at the last mark: below are values of others.
     base: usize,
     frame_end: Option<usize>,
-    buffers: usize,
+    /// For each out-of-band buffer, whether something has it.
+    taken: Vec<bool>,
     operations: u64,
     values: u64,
 }
@@ -137,8 +138,8 @@ impl Machine<'_> {
             BINBYTES8 => self.scalar(Kind::Bytes, Shape::Counted(8)),
             BYTEARRAY8 => self.scalar(Kind::ByteArray, Shape::Counted(8)),
             NEXT_BUFFER => {
-                let number = self.buffers;
-                self.buffers = number.saturating_add(1);
+                let number = self.taken.len();
+                push(&mut self.taken, false)?;
                 self.push_node(Node::new(Kind::Buffer, number as u64))
             }
             READONLY_BUFFER => self.read_only(),
@@ -169,8 +170,8 @@ impl Machine<'_> {
         if trailing > 0 {
             return refuse(self.next as u64, PickleFault::Trailing { bytes: trailing });
         }
-        if self.buffers != buffers {
-            return self.refuse(PickleFault::Buffers { used: self.buffers, given: buffers });
+        if self.taken.len() != buffers {
+            return self.refuse(PickleFault::Buffers { used: self.taken.len(), given: buffers });
         }
         match (self.stack.as_slice(), self.marks.len()) {
             ([root], 0) => Ok((self.graph, *root)),
@@ -295,10 +296,19 @@ impl Machine<'_> {
         for id in moved {
             // A place is one of a scalar.
             let Some(node) = nodes.get(id.0 as usize).filter(|_| id.place().is_none()) else { continue };
-            if node.kind().is_container()
-                && let Some(child) = containers.get_mut(node.payload())
-            {
-                child.is_used = true;
+            match node.kind() {
+                Kind::Buffer | Kind::ReadOnlyBuffer => {
+                    let buffer = node.payload();
+                    if self.taken.get_mut(buffer).is_some_and(|taken| std::mem::replace(taken, true)) {
+                        return refuse(self.at as u64, PickleFault::BufferShared { buffer });
+                    }
+                }
+                kind if kind.is_container() => {
+                    if let Some(child) = containers.get_mut(node.payload()) {
+                        child.is_used = true;
+                    }
+                }
+                _ => {}
             }
         }
         edges.extend_from_slice(moved);

@@ -42,6 +42,7 @@ mod view;
 mod walk;
 mod writer;
 
+use std::collections::HashMap;
 use std::fmt;
 
 use arrow_array::ArrayRef;
@@ -50,7 +51,6 @@ use arrow_schema::{DataType, Field};
 
 use crate::copies::CopyBudget;
 use crate::error::Result;
-use crate::limits::Limits;
 use arrays::Reading;
 use graph::{Graph, Id};
 use view::View;
@@ -136,7 +136,7 @@ impl Pickle {
     /// [`ErrorKind::Pickle`](crate::ErrorKind::Pickle): with [`PickleFault::NoArrowType`] or
     /// [`PickleFault::Mixed`], which name what it holds, or with what is wrong in it.
     pub fn to_array(&self) -> Result<ArrayRef> {
-        self.read(None, &mut budget(), 0, "")
+        self.read(None, &mut CopyBudget::of_reader(), 0, "")
     }
 
     /// The same array as another type, if it has the same values in it: that of the column
@@ -146,7 +146,7 @@ impl Pickle {
     ///
     /// As [`to_array`](Self::to_array), and [`PickleFault::Type`] if it is not exactly that.
     pub fn to_array_of(&self, data_type: &DataType) -> Result<ArrayRef> {
-        self.read(Some(data_type), &mut budget(), 0, "")
+        self.read(Some(data_type), &mut CopyBudget::of_reader(), 0, "")
     }
 
     /// The array of a column, with every copy counted.
@@ -157,7 +157,7 @@ impl Pickle {
         column: usize,
         name: &str,
     ) -> Result<ArrayRef> {
-        let mut reading = Reading { view: self.view(), copies, column, name };
+        let mut reading = Reading { view: self.view(), copies, column, name, known: HashMap::new() };
         reading.array(self.root, data_type).map_err(|error| error.in_column(name))
     }
 
@@ -172,15 +172,15 @@ impl Pickle {
         arrays::field(self.view(), self.root, name, data_type)
     }
 
-    /// Checks that Python may be given this pickle: that every call in it, whatever refers to
-    /// it, has arguments and buffers that the function takes without harm. That is known of
-    /// what this crate writes, and of numpy's own arrays of any values.
+    /// Checks that Python may be given this pickle: that it refers to no other names than this
+    /// crate writes ([`AllowedName::is_written`]), and that every call in it, whatever refers to
+    /// it, has arguments and buffers that the function takes without harm.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Pickle`](crate::ErrorKind::Pickle) with the first call that is not.
-    /// [`PickleFault::Unchecked`] is no sign of harm: it is what all other pickles of pandas'
-    /// own end in.
+    /// [`PickleFault::Unchecked`] is no sign of harm: it is what pickles of pandas' own, and those
+    /// with other names, end in.
     pub fn check(&self) -> Result<()> {
         check::check(self.view(), self.root)
     }
@@ -203,11 +203,4 @@ impl fmt::Debug for Pickle {
         debug.field("holds", &self.describe()).field("bytes", &self.bytes.len());
         debug.field("buffers", &buffers).finish()
     }
-}
-
-/// Counts copies that nobody asks about, within what a few bytes may become.
-fn budget() -> CopyBudget {
-    let mut copies = CopyBudget::default();
-    copies.max_expanded = Some(Limits::default().max_decompressed_bytes);
-    copies
 }

@@ -2,8 +2,8 @@
 
 use arrow_buffer::Buffer;
 
-use super::allow::{self, Name};
-use super::graph::{Children, Graph, Id, Kind, Segment, Segments};
+use super::allow::{self, AllowedName, Name};
+use super::graph::{Children, Graph, Id, Kind, Node, Segment, Segments};
 use super::opcode::*;
 use super::scan;
 
@@ -62,7 +62,7 @@ impl<'p> View<'p> {
             Kind::Bytes | Kind::ByteArray | Kind::Buffer | Kind::ReadOnlyBuffer => {
                 Value::Bytes(self.buffer(id).unwrap_or_default())
             }
-            Kind::Global => match allow::at(node.payload()) {
+            Kind::Global => match self.global(id) {
                 Some((name, _)) => Value::Global(name),
                 None => Value::None,
             },
@@ -108,29 +108,60 @@ impl<'p> View<'p> {
         }
     }
 
+    /// What a name means, and the name; nothing for any other value, whose payload is no
+    /// place in the table of names.
+    pub(super) fn global(self, id: Id) -> Option<(Name, &'static AllowedName)> {
+        let node = self.graph.node(id);
+        (node.kind() == Kind::Global).then(|| allow::at(node.payload()))?
+    }
+
+    /// The callee, the arguments and the state of a call; nothing of any other value.
+    fn parts(self, id: Id) -> Children<'p> {
+        match self.graph.kind(id) {
+            Kind::Call | Kind::New => self.graph.children(id),
+            _ => self.graph.no_children(),
+        }
+    }
+
     /// What is called, or made an object of.
     pub(super) fn callee(self, id: Id) -> Option<Name> {
-        let callee = self.graph.children(id).next()?;
-        allow::at(self.graph.node(callee).payload()).map(|(name, _)| name)
+        self.global(self.parts(id).next()?).map(|(name, _)| name)
     }
 
     /// The name of what is called, without its module: several names can mean the same.
     pub(super) fn callee_text(self, id: Id) -> &'static str {
-        let callee = self.graph.children(id).next().map(|callee| self.graph.node(callee).payload());
-        callee.and_then(allow::at).map_or("", |(_, allowed)| allowed.name)
+        let callee = self.parts(id).next().and_then(|callee| self.global(callee));
+        callee.map_or("", |(_, allowed)| allowed.name)
     }
 
     /// The arguments of a call.
     pub(super) fn arguments(self, id: Id) -> Children<'p> {
-        match self.graph.children(id).nth(1) {
+        match self.parts(id).nth(1) {
             Some(arguments) => self.graph.children(arguments),
-            None => self.graph.children(id),
+            None => self.graph.no_children(),
         }
     }
 
     /// The state that an object was built of.
     pub(super) fn state(self, id: Id) -> Option<Id> {
-        self.graph.children(id).nth(2)
+        self.parts(id).nth(2)
+    }
+
+    /// The values of a tuple: what Python takes apart by place, as numpy does its states.
+    pub(super) fn tuple(self, id: Id) -> Option<Children<'p>> {
+        matches!(self.graph.kind(id), Kind::EmptyTuple | Kind::Tuple).then(|| self.graph.children(id))
+    }
+
+    /// What a reference to a value that is no container counts for, where it is bounded what
+    /// a pickle would be if every reference were a copy: 1, and 1 more for every 16 bytes.
+    #[inline]
+    pub(super) fn weight(self, node: Node) -> u64 {
+        let bytes = match node.kind() {
+            Kind::Text | Kind::Bytes | Kind::ByteArray => self.argument(node.payload()).len(),
+            Kind::Buffer | Kind::ReadOnlyBuffer => self.buffers.get(node.payload()).map_or(0, Buffer::len),
+            _ => 0,
+        };
+        (bytes as u64 / 16).saturating_add(1)
     }
 
     /// Where a value is, as far as it has a place of its own.
@@ -146,7 +177,7 @@ impl<'p> View<'p> {
     pub(super) fn kind_text(self, id: Id) -> &'static str {
         match self.graph.kind(id) {
             Kind::Call | Kind::New => self.callee(id).map_or("an object", Name::text),
-            Kind::Global => match allow::at(self.graph.node(id).payload()) {
+            Kind::Global => match self.global(id) {
                 Some((name, _)) => name.text(),
                 None => "a name",
             },

@@ -17,10 +17,12 @@ pub(super) fn check(view: View<'_>, limits: &PickleLimits) -> Result<()> {
     let mut levels = try_filled(graph.containers.len(), NEW)?;
     let mut sizes = try_filled(graph.containers.len(), 0u64)?;
     let free = limits.max_free_expansion;
-    let allowed = free.saturating_add((graph.edges.len() as u64).saturating_mul(16));
+    let given = view.buffers.iter().map(|buffer| buffer.len() as u64).fold(0, u64::saturating_add);
+    let given = given.saturating_add(view.bytes.len() as u64);
+    let allowed = free.saturating_add((graph.edges.len() as u64).saturating_mul(16)).saturating_add(given);
     let mut path: Vec<Visit<'_>> = Vec::new();
     for start in 0..graph.containers.len() {
-        visit(graph, start, &mut levels, &mut sizes, &mut path, limits)?;
+        visit(view, start, &mut levels, &mut sizes, &mut path, limits)?;
     }
     // What nothing refers to has all else in it.
     let mut total = 0u64;
@@ -47,7 +49,7 @@ const OPEN: u32 = u32::MAX;
 
 /// Visits a container and all in it, children first.
 fn visit<'g>(
-    graph: &'g Graph,
+    view: View<'g>,
     start: usize,
     levels: &mut [u32],
     sizes: &mut [u64],
@@ -57,7 +59,8 @@ fn visit<'g>(
     if levels.get(start) != Some(&NEW) {
         return Ok(());
     }
-    open(graph, start, levels, path);
+    let graph = view.graph;
+    open(view, start, levels, path);
     while let Some(visit) = path.last_mut() {
         let Some(child) = visit.next_container() else {
             let (level, size) = (visit.below.saturating_add(1), visit.size);
@@ -78,7 +81,7 @@ fn visit<'g>(
                 if path.len() >= limits.max_depth {
                     return over_at(graph, start, PickleBudget::Depth, limits.max_depth as u64);
                 }
-                open(graph, child, levels, path);
+                open(view, child, levels, path);
             }
             Some(OPEN) => {
                 let position = graph.containers.get(child).map_or(0, |container| container.position);
@@ -93,7 +96,7 @@ fn visit<'g>(
 
 /// A container whose children are being visited.
 struct Visit<'g> {
-    graph: &'g Graph,
+    view: View<'g>,
     container: usize,
     segments: Segments<'g>,
     edges: std::slice::Iter<'g, Id>,
@@ -102,20 +105,22 @@ struct Visit<'g> {
 }
 
 impl Visit<'_> {
-    /// The next child that is a container; others are counted.
+    /// The next child that is a container; others are weighed.
     fn next_container(&mut self) -> Option<usize> {
         loop {
             for child in self.edges.by_ref() {
-                // A place is one of a scalar.
-                let node = child.place().is_none().then(|| self.graph.node(*child));
-                match node.filter(|node| node.kind().is_container()) {
-                    Some(node) => return Some(node.payload()),
-                    None => self.size = self.size.saturating_add(1),
+                let node = self.view.graph.node(*child);
+                if node.kind().is_container() {
+                    return Some(node.payload());
                 }
+                self.size = self.size.saturating_add(self.view.weight(node));
             }
             match self.segments.next()? {
                 Segment::Edges(edges) => self.edges = edges.iter(),
-                Segment::Run(run) => self.size = self.size.saturating_add(u64::from(run.count)),
+                Segment::Run(run) => {
+                    let weight = u64::from(run.count).saturating_add(run.text / 16);
+                    self.size = self.size.saturating_add(weight);
+                }
             }
         }
     }
@@ -126,11 +131,11 @@ impl Visit<'_> {
     }
 }
 
-fn open<'g>(graph: &'g Graph, index: usize, levels: &mut [u32], path: &mut Vec<Visit<'g>>) {
-    if let Some(container) = graph.containers.get(index) {
+fn open<'g>(view: View<'g>, index: usize, levels: &mut [u32], path: &mut Vec<Visit<'g>>) {
+    if let Some(container) = view.graph.containers.get(index) {
         set(levels, index, OPEN);
-        let (segments, edges) = (graph.segments(container), [].iter());
-        path.push(Visit { graph, container: index, segments, edges, below: 0, size: 1 });
+        let (segments, edges) = (view.graph.segments(container), [].iter());
+        path.push(Visit { view, container: index, segments, edges, below: 0, size: 1 });
     }
 }
 
@@ -139,7 +144,8 @@ pub(super) fn members(view: View<'_>, list: Id) -> Result<()> {
     keys(view, list, false, &PickleLimits::default())
 }
 
-/// Checks that the keys of a dict or set can be hashed, in time, and are not repeated.
+/// Checks that the keys of a dict or set can be hashed, in time, and are not repeated. That
+/// text is hashed once for each reference to it is bounded by the expansion.
 fn keys(view: View<'_>, id: Id, is_dict: bool, limits: &PickleLimits) -> Result<()> {
     let graph = view.graph;
     let Some(container) = graph.container(id) else { return Ok(()) };

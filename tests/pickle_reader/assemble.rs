@@ -1,7 +1,7 @@
 //! Pickles put together by hand, by the forms that this crate writes.
 
 use arrow::buffer::Buffer;
-use arrow_frames::pickle::Pickle;
+use arrow_frames::pickle::{Pickle, allowed_names, disassemble};
 use arrow_frames::{Error, ErrorKind, Result};
 
 /// The opcodes of a value, and the out-of-band buffers that it takes, in order.
@@ -161,6 +161,32 @@ pub fn strings(offsets: &[i32], values: &[u8]) -> Value {
         length,
         vec![None, Some(offsets_buffer), Some(out_of_band(values.to_vec()))],
     )
+}
+
+/// The names that a pickle without a memo refers to.
+pub fn names(pickle: &[u8]) -> Vec<(String, String)> {
+    let (mut names, mut texts) = (Vec::new(), [String::new(), String::new()]);
+    for instruction in disassemble(pickle) {
+        let instruction = instruction.unwrap();
+        match instruction.name {
+            "STACK_GLOBAL" => names.push((texts[0].clone(), texts[1].clone())),
+            name if name.ends_with("BINUNICODE") => {
+                texts.swap(0, 1);
+                texts[1] = String::from_utf8(instruction.argument.to_vec()).unwrap();
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+/// Whether a pickle has no other names than the crate writes.
+pub fn is_written(value: &Value) -> bool {
+    let written: Vec<_> = allowed_names().into_iter().filter(|name| name.is_written).collect();
+    let is_written = |(module, name): &(String, String)| {
+        written.iter().any(|written| written.module == module && written.name == name)
+    };
+    names(&value.pickle()[0]).iter().all(is_written)
 }
 
 /// What a pickle is refused for, and where.

@@ -21,7 +21,8 @@ pub struct AllowedName {
     pub name: &'static str,
     /// What a pickle may do with it.
     pub role: Role,
-    /// Whether it is in what this crate writes; if not, in pandas' own pickles.
+    /// Whether it is in what this crate writes, and [`Pickle::check`](super::Pickle::check) lets it
+    /// pass; if not, it is in other pickles of columns, such as pandas' own.
     pub is_written: bool,
     /// Why it is needed and what it can do.
     pub reason: &'static str,

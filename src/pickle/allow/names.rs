@@ -52,16 +52,16 @@ names! {
     Empty Call true
         "The empty object array whose state is then a list of Python objects."
         => "numpy" "empty";
-    NpArray Call true
+    NpArray Call false
         "An object array of a list."
         => "numpy" "array";
-    Take Call true
+    Take Call false
         "An object array from a dictionary; the indices are checked."
         => "numpy" "take";
     DtypeOf Call true
         "A dtype by its name; names and state are checked against a list."
         => "numpy" "dtype";
-    NdArray Call true
+    NdArray Call false
         "An array of several dimensions over a buffer, never one of objects; also the class that `_reconstruct` is given."
         => "numpy" "ndarray";
     Reconstruct Call false
@@ -74,16 +74,16 @@ names! {
         "One numpy value of a dtype and its bytes."
         => "numpy._core.multiarray" "scalar", "numpy.core.multiarray" "scalar";
     // Python: values in object columns
-    ByteArray Call true
+    ByteArray Call false
         "A bytearray; only of bytes, because of a number it would be that long."
         => "builtins" "bytearray";
-    FrozenSet Call true
+    FrozenSet Call false
         "A frozenset of a list."
         => "builtins" "frozenset";
     Complex Call false
         "A complex number."
         => "builtins" "complex";
-    StrSplit Call true
+    StrSplit Call false
         "Many strings from one by a separator."
         => "builtins" "str.split";
     GetAttr Call false
@@ -98,7 +98,7 @@ names! {
     Date Call true
         "A date of three numbers, or of its 4 bytes."
         => "datetime" "date";
-    DateTime Call true
+    DateTime Call false
         "A datetime of numbers, or of its 10 bytes, and a time zone."
         => "datetime" "datetime";
     Time Call true
@@ -113,11 +113,11 @@ names! {
     Decimal Call true
         "A decimal of its digits as text."
         => "decimal" "Decimal";
-    Uuid CallOrNew true
+    Uuid CallOrNew false
         "A UUID of its text, or of its number as state."
         => "uuid" "UUID";
     // time zones
-    ZoneInfo Call true
+    ZoneInfo Call false
         "A time zone by name; the name's shape is checked, so that it is no path elsewhere."
         => "zoneinfo" "ZoneInfo", "backports.zoneinfo" "ZoneInfo";
     ZoneInfoUnpickle Call false
@@ -166,7 +166,7 @@ names! {
     ArrowStringArray CallOrNew true
         "Strings in an Arrow array, which is checked in full."
         => "pandas.arrays" "ArrowStringArray", "pandas.core.arrays.string_arrow" "ArrowStringArray", "pandas.core.arrays.string_arrow" "ArrowStringArrayNumpySemantics";
-    ArrowExtensionArray CallOrNew true
+    ArrowExtensionArray CallOrNew false
         "An Arrow array, which is checked in full, as a pandas array."
         => "pandas.arrays" "ArrowExtensionArray", "pandas.core.arrays.arrow.array" "ArrowExtensionArray";
     PeriodArray Call true
@@ -218,10 +218,10 @@ names! {
     PeriodDtype Call true
         "The dtype of periods; the frequency is checked."
         => "pandas" "PeriodDtype", "pandas.core.dtypes.dtypes" "PeriodDtype";
-    SparseDtype CallOrNew true
+    SparseDtype CallOrNew false
         "The dtype of sparse arrays."
         => "pandas" "SparseDtype", "pandas.core.arrays.sparse.dtype" "SparseDtype", "pandas.core.dtypes.dtypes" "SparseDtype";
-    CategoricalDtype CallOrNew true
+    CategoricalDtype CallOrNew false
         "The dtype of categoricals."
         => "pandas" "CategoricalDtype", "pandas.core.dtypes.dtypes" "CategoricalDtype";
     IntervalDtype New false
@@ -234,10 +234,10 @@ names! {
         "The dtype of a nullable array; it has no state that matters."
         => "pandas" "Int8Dtype", "pandas.core.arrays.integer" "Int8Dtype", "pandas" "UInt8Dtype", "pandas.core.arrays.integer" "UInt8Dtype", "pandas" "Int16Dtype", "pandas.core.arrays.integer" "Int16Dtype", "pandas" "UInt16Dtype", "pandas.core.arrays.integer" "UInt16Dtype", "pandas" "Int32Dtype", "pandas.core.arrays.integer" "Int32Dtype", "pandas" "UInt32Dtype", "pandas.core.arrays.integer" "UInt32Dtype", "pandas" "Int64Dtype", "pandas.core.arrays.integer" "Int64Dtype", "pandas" "UInt64Dtype", "pandas.core.arrays.integer" "UInt64Dtype", "pandas" "Float32Dtype", "pandas.core.arrays.floating" "Float32Dtype", "pandas" "Float64Dtype", "pandas.core.arrays.floating" "Float64Dtype", "pandas" "BooleanDtype", "pandas.core.arrays.boolean" "BooleanDtype";
     // pandas: tables, columns and indexes
-    DataFrame CallOrNew true
+    DataFrame CallOrNew false
         "A dataframe of arrays by name."
         => "pandas" "DataFrame", "pandas.core.frame" "DataFrame";
-    Series CallOrNew true
+    Series CallOrNew false
         "A column of an array and a name."
         => "pandas" "Series", "pandas.core.series" "Series";
     Index Call true
@@ -265,16 +265,16 @@ names! {
         "pandas' own way to make one block of a dataframe."
         => "pandas._libs.internals" "_unpickle_block";
     // pandas: values in object columns
-    Na Value true
+    Na Value false
         "The missing value of nullable arrays."
         => "pandas" "NA", "pandas._libs.missing" "NA";
-    NaT Value true
+    NaT Value false
         "The missing datetime."
         => "pandas" "NaT";
     NatUnpickle Call false
         "pandas' own way to name the missing datetime."
         => "pandas._libs.tslibs.nattype" "_nat_unpickle", "pandas._libs.tslibs.nattype" "__nat_unpickle";
-    Timestamp Call true
+    Timestamp Call false
         "A datetime of its text."
         => "pandas" "Timestamp";
     TimestampUnpickle Call false
@@ -302,49 +302,49 @@ names! {
     ToPandas Call true
         "An Arrow array as whatever pandas' default for its type is."
         => "pyarrow" "Array.to_pandas";
-    DictionaryFromArrays Call true
+    DictionaryFromArrays Call false
         "An Arrow dictionary array; the indices are checked."
         => "pyarrow" "DictionaryArray.from_arrays";
-    PaBool Call true
+    PaBool Call false
         "An Arrow type."
         => "pyarrow" "bool_";
-    PaInt8 Call true
+    PaInt8 Call false
         "An Arrow type."
         => "pyarrow" "int8";
-    PaInt16 Call true
+    PaInt16 Call false
         "An Arrow type."
         => "pyarrow" "int16";
-    PaInt32 Call true
+    PaInt32 Call false
         "An Arrow type."
         => "pyarrow" "int32";
-    PaInt64 Call true
+    PaInt64 Call false
         "An Arrow type."
         => "pyarrow" "int64";
-    PaUInt8 Call true
+    PaUInt8 Call false
         "An Arrow type."
         => "pyarrow" "uint8";
-    PaUInt16 Call true
+    PaUInt16 Call false
         "An Arrow type."
         => "pyarrow" "uint16";
-    PaUInt32 Call true
+    PaUInt32 Call false
         "An Arrow type."
         => "pyarrow" "uint32";
-    PaUInt64 Call true
+    PaUInt64 Call false
         "An Arrow type."
         => "pyarrow" "uint64";
-    PaFloat16 Call true
+    PaFloat16 Call false
         "An Arrow type."
         => "pyarrow" "float16";
-    PaFloat32 Call true
+    PaFloat32 Call false
         "An Arrow type."
         => "pyarrow" "float32";
-    PaFloat64 Call true
+    PaFloat64 Call false
         "An Arrow type."
         => "pyarrow" "float64";
-    PaDate32 Call true
+    PaDate32 Call false
         "An Arrow type."
         => "pyarrow" "date32";
-    PaDate64 Call true
+    PaDate64 Call false
         "An Arrow type."
         => "pyarrow" "date64";
     PaString Call true
@@ -353,34 +353,34 @@ names! {
     PaLargeString Call true
         "An Arrow type."
         => "pyarrow" "large_string";
-    PaStringView Call true
+    PaStringView Call false
         "An Arrow type."
         => "pyarrow" "string_view";
-    PaLargeBinary Call true
+    PaLargeBinary Call false
         "An Arrow type."
         => "pyarrow" "large_binary";
-    PaBinaryView Call true
+    PaBinaryView Call false
         "An Arrow type."
         => "pyarrow" "binary_view";
-    PaBinary Call true
+    PaBinary Call false
         "An Arrow type; with a number, of that width."
         => "pyarrow" "binary", "pyarrow.lib" "binary";
-    PaTime32 Call true
+    PaTime32 Call false
         "An Arrow type with its unit."
         => "pyarrow" "time32", "pyarrow.lib" "time32";
-    PaTime64 Call true
+    PaTime64 Call false
         "An Arrow type with its unit."
         => "pyarrow" "time64", "pyarrow.lib" "time64";
-    PaDuration Call true
+    PaDuration Call false
         "An Arrow type with its unit."
         => "pyarrow" "duration", "pyarrow.lib" "duration";
-    PaTimestamp Call true
+    PaTimestamp Call false
         "An Arrow type with its unit and time zone."
         => "pyarrow" "timestamp", "pyarrow.lib" "timestamp";
-    PaDecimal128 Call true
+    PaDecimal128 Call false
         "An Arrow type with its precision and scale."
         => "pyarrow" "decimal128", "pyarrow.lib" "decimal128";
-    PaDecimal256 Call true
+    PaDecimal256 Call false
         "An Arrow type with its precision and scale."
         => "pyarrow" "decimal256", "pyarrow.lib" "decimal256";
     PaList Call false

@@ -74,7 +74,7 @@ impl<'p> Reading<'p, '_> {
     /// `(type, length, null count, offset, buffers, children, dictionary)`.
     fn restored(&mut self, call: Arguments<'p>, id: Id) -> Result<ArrayRef> {
         let view = self.view;
-        let parts: Vec<Id> = view.graph.children(id).collect();
+        let parts: Vec<Id> = view.tuple(id).into_iter().flatten().collect();
         let [data_type, length, _, start, buffers, children, dictionary] = *parts.as_slice() else {
             return call.wrong(0);
         };

@@ -82,39 +82,6 @@ pub(in crate::pickle) fn data_type(call: Arguments<'_>) -> Result<DataType> {
     }
 }
 
-/// Whether a name is one of a type that this crate writes.
-pub(in crate::pickle) fn is_type(name: Name) -> bool {
-    matches!(
-        name,
-        Name::PaBool
-            | Name::PaInt8
-            | Name::PaInt16
-            | Name::PaInt32
-            | Name::PaInt64
-            | Name::PaUInt8
-            | Name::PaUInt16
-            | Name::PaUInt32
-            | Name::PaUInt64
-            | Name::PaFloat16
-            | Name::PaFloat32
-            | Name::PaFloat64
-            | Name::PaDate32
-            | Name::PaDate64
-            | Name::PaString
-            | Name::PaLargeString
-            | Name::PaStringView
-            | Name::PaBinary
-            | Name::PaLargeBinary
-            | Name::PaBinaryView
-            | Name::PaTime32
-            | Name::PaTime64
-            | Name::PaDuration
-            | Name::PaTimestamp
-            | Name::PaDecimal128
-            | Name::PaDecimal256
-    )
-}
-
 /// The type that an argument is.
 pub(in crate::pickle) fn inner(call: Arguments<'_>, index: usize) -> Result<DataType> {
     match Arguments::of(call.view, call.get(index)?) {

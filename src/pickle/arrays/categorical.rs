@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, DictionaryArray, NullArray, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, DictionaryArray, PrimitiveArray};
 use arrow_buffer::{ArrowNativeType, ScalarBuffer, ToByteSlice};
 use arrow_schema::DataType;
 
@@ -15,7 +15,7 @@ use super::super::view::Value;
 use super::arguments::Arguments;
 use super::dtype::{Dtype, Sort};
 use super::form::Form;
-use super::numpy::{Numbers, Numpy};
+use super::numpy::Numbers;
 use super::{Reading, pandas};
 use crate::copies::CopyReason;
 use crate::error::Result;
@@ -44,19 +44,6 @@ impl Reading<'_, '_> {
                 self.keyed(&codes, values, None).map(drop)
             }
             _ => call.wrong(0),
-        }
-    }
-
-    /// Checks `numpy.take(objects, indices)`: there is an object for every index.
-    pub(in crate::pickle) fn check_taken(&mut self, call: Arguments<'_>) -> Result<()> {
-        let Some(Numpy::Taken(list, indices)) = Numpy::of(self.view, call.call)? else {
-            return call.wrong(0);
-        };
-        let count = self.view.graph.children(list).len();
-        let keyed = self.keyed(&indices, Arc::new(NullArray::new(count)), None)?;
-        match keyed.null_count() {
-            0 => Ok(()),
-            _ => self.refuse(indices.position, PickleFault::Code { row: 0, code: -1, categories: count }),
         }
     }
 

@@ -7,10 +7,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, BinaryViewArray, FixedSizeBinaryArray, GenericBinaryArray,
-    GenericByteArray, OffsetSizeTrait, PrimitiveArray, StringViewArray, downcast_integer,
+    GenericByteArray, OffsetSizeTrait, PrimitiveArray, StringViewArray, StructArray, downcast_integer,
 };
 use arrow_buffer::{ArrowNativeType, Buffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, FieldRef, Fields, TimeUnit};
 
 use super::super::fault::PickleFault;
 use super::Reading;
@@ -55,9 +55,29 @@ impl Reading<'_, '_> {
                 let keys = self.keys_as(dictionary.keys(), wanted_key, &held, asked, position)?;
                 self.with_keys(&keys, values, position)
             }
-            (Null, _) => Ok(arrow_array::new_null_array(asked, array.len())),
+            (Null, _) => self.nulls_of(asked, array.len(), position),
+            (Struct(fields), Struct(wanted)) if same_but_for_nullability(fields, wanted) => {
+                let (_, columns, nulls) = array.as_struct().clone().into_parts();
+                match StructArray::try_new_with_length(wanted.clone(), columns, nulls, array.len()) {
+                    Ok(array) => Ok(Arc::new(array)),
+                    // A field that must not have nulls has some.
+                    Err(_) => self.not_exactly(held, asked, position),
+                }
+            }
             _ => self.not_exactly(held, asked, position),
         }
+    }
+
+    /// As many nulls, of a type that columns of Python objects are made of. Others never had a
+    /// form, and their nulls can take any number of bytes, or none at all.
+    fn nulls_of(&mut self, asked: &DataType, rows: usize, position: u64) -> Result<ArrayRef> {
+        let Some(width) = null_width(asked) else { return self.not_exactly(DataType::Null, asked, position) };
+        // With a bit for each, and one offset more than rows.
+        let bytes = rows.saturating_add(1).saturating_mul(width).saturating_add(rows.div_ceil(8));
+        self.claim(CopyReason::Pickled, bytes)?;
+        // Arrow ends the process where there is no memory.
+        drop(self.room::<u8>(bytes)?);
+        Ok(arrow_array::new_null_array(asked, rows))
     }
 
     /// Strings or binaries whose offsets have another width; the bytes are shared.
@@ -193,6 +213,33 @@ impl Reading<'_, '_> {
     pub(super) fn not_exactly<T>(&self, held: DataType, asked: &DataType, position: u64) -> Result<T> {
         self.refuse(position, PickleFault::Type { held, asked: asked.clone() })
     }
+}
+
+/// The bytes that a null of this type takes, beside its bit; nothing for types that have no form.
+fn null_width(data_type: &DataType) -> Option<usize> {
+    use DataType::*;
+    match data_type {
+        Null | Boolean => Some(0),
+        Utf8 | Binary => Some(size_of::<i32>()),
+        LargeUtf8 | LargeBinary => Some(size_of::<i64>()),
+        Utf8View | BinaryView => Some(size_of::<u128>()),
+        FixedSizeBinary(width) => usize::try_from(*width).ok(),
+        Dictionary(key, values) if key.is_dictionary_key_type() => match values.as_ref() {
+            Null | Dictionary(..) => None,
+            values => null_width(values).and(key.primitive_width()),
+        },
+        Interval(_) | Time32(TimeUnit::Microsecond | TimeUnit::Nanosecond) => None,
+        Time64(TimeUnit::Second | TimeUnit::Millisecond) => None,
+        other => other.primitive_width(),
+    }
+}
+
+/// Whether fields have the same names and types, and at most other flags and metadata.
+fn same_but_for_nullability(fields: &Fields, wanted: &Fields) -> bool {
+    let is_same = |(field, wanted): (&FieldRef, &FieldRef)| {
+        field.name() == wanted.name() && field.data_type() == wanted.data_type()
+    };
+    fields.len() == wanted.len() && fields.iter().zip(wanted).all(is_same)
 }
 
 /// The zone of an Arrow name.

@@ -77,7 +77,9 @@ impl Dtype {
         if let Value::Text(text) = view.value(id) {
             return Self::of_text(text).map_or_else(|| unknown(view, id, text), Ok);
         }
-        let Some(call) = Arguments::of(view, id).filter(|call| call.name == Name::DtypeOf) else {
+        // Anything else that numpy makes a dtype of, as it does of dicts and lists of fields,
+        // could have objects in it.
+        let (Value::Call(Name::DtypeOf), Some(call)) = (view.value(id), Arguments::of(view, id)) else {
             return unknown(view, id, &view.shown(id));
         };
         let text = call.text(0)?;
@@ -98,7 +100,7 @@ impl Dtype {
     /// The dtype with the state that numpy gives it: version, byte order, no fields, width
     /// and alignment, flags, and the unit of a time.
     fn with_state(self, view: View<'_>, state: Id) -> Option<Self> {
-        let parts: Vec<Id> = view.graph.children(state).collect();
+        let parts: Vec<Id> = view.tuple(state)?.collect();
         let (fixed, times) = parts.split_at_checked(8)?;
         let [version, order, subarray, names, fields, width, alignment, flags] = *fixed else { return None };
         let is_none = |id| view.value(id) == Value::None;
@@ -127,13 +129,13 @@ impl Dtype {
 
 /// The unit in the state of a time: `(metadata, (b'us', 1, 1, 1))`.
 fn unit_in(view: View<'_>, state: Id) -> Option<Option<TimeUnit>> {
-    let mut parts = view.graph.children(state);
+    let mut parts = view.tuple(state)?;
     let (metadata, unit, more) = (parts.next()?, parts.next()?, parts.next());
     let is_empty_dict = view.value(metadata) == Value::Dict && view.graph.children(metadata).len() == 0;
     if more.is_some() || !(view.value(metadata) == Value::None || is_empty_dict) {
         return None;
     }
-    let mut parts = view.graph.children(unit);
+    let mut parts = view.tuple(unit)?;
     let Value::Bytes(unit) = view.value(parts.next()?) else { return None };
     if parts.len() != 3 || parts.any(|number| view.int(number) != Some(1)) {
         return None;

@@ -18,6 +18,7 @@ pub(super) mod scalars;
 mod text;
 pub(super) mod zone;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -42,19 +43,25 @@ pub(super) struct Reading<'p, 'c> {
     pub(super) copies: &'c mut CopyBudget,
     pub(super) column: usize,
     pub(super) name: &'c str,
+    /// Arrays of calls that were read before: several calls can be given the same one.
+    pub(super) known: HashMap<Id, ArrayRef>,
 }
 
 impl<'p> Reading<'p, '_> {
     /// The array that a value is: of the type asked for, if it is that exactly, or of the
     /// type that is natural for it.
     pub(super) fn array(&mut self, id: Id, target: Option<&DataType>) -> Result<ArrayRef> {
-        let form = Form::of(self.view, id)?;
         let position = self.view.position(id);
-        let array = self.natural(&form, target, position)?;
-        match target {
-            Some(target) => self.converted(array, target, position),
-            None => Ok(array),
-        }
+        let Some(target) = target else {
+            if let Some(array) = self.known.get(&id) {
+                return Ok(array.clone());
+            }
+            let array = self.natural(&Form::of(self.view, id)?, None, position)?;
+            self.known.insert(id, array.clone());
+            return Ok(array);
+        };
+        let array = self.natural(&Form::of(self.view, id)?, Some(target), position)?;
+        self.converted(array, target, position)
     }
 
     fn natural(&mut self, form: &Form<'p>, target: Option<&DataType>, position: u64) -> Result<ArrayRef> {

@@ -1,5 +1,6 @@
 //! numpy's values as Arrow's: shared where the layout is the same.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::types::*;
@@ -17,6 +18,9 @@ use crate::error::{ErrorKind, Result};
 
 /// pandas' and numpy's missing datetime.
 const NOT_A_TIME: i64 = i64::MIN;
+
+/// The seconds of the years 1 to 9999, since 1970.
+const YEARS: Range<i64> = -62_135_596_800..253_402_300_800;
 
 impl Reading<'_, '_> {
     /// The values of an array of one dimension.
@@ -90,6 +94,24 @@ impl Reading<'_, '_> {
             DataType::Duration(TimeUnit::Microsecond) => array!(DurationMicrosecondType),
             DataType::Duration(TimeUnit::Nanosecond) => array!(DurationNanosecondType),
             _ => array!(Int64Type),
+        }
+    }
+
+    /// Refuses instants of a zone in no year from 1 to 9999, which Python's datetimes have.
+    pub(in crate::pickle) fn check_years(&mut self, numbers: &Numbers, unit: TimeUnit) -> Result<()> {
+        let per_second = match unit {
+            TimeUnit::Second => 1,
+            TimeUnit::Millisecond => 1_000,
+            TimeUnit::Microsecond => 1_000_000,
+            // All of them are.
+            TimeUnit::Nanosecond => return Ok(()),
+        };
+        let values: ScalarBuffer<i64> =
+            self.scalars(numbers.data.clone(), numbers.length, numbers.position)?;
+        let is_beyond = |value: &i64| *value != NOT_A_TIME && !YEARS.contains(&value.div_euclid(per_second));
+        match values.iter().enumerate().find(|(_, value)| is_beyond(value)) {
+            Some((row, value)) => self.refuse(numbers.position, PickleFault::Year { row, value: *value }),
+            None => Ok(()),
         }
     }
 

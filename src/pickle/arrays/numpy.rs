@@ -8,6 +8,7 @@ use super::super::graph::Id;
 use super::super::view::{Value, View};
 use super::arguments::Arguments;
 use super::dtype::{Dtype, Sort};
+use super::scalars::Scalar;
 use crate::error::Result;
 
 /// Dimensions of an array, at most: the limit of numpy 1.
@@ -144,7 +145,7 @@ fn reconstruct(call: Arguments<'_>) -> Result<()> {
 /// `numpy/_core/src/multiarray/methods.c` (`array_setstate`).
 fn with_state(call: Arguments<'_>, state: Id) -> Result<Numpy> {
     let view = call.view;
-    let parts: Vec<Id> = view.graph.children(state).collect();
+    let parts: Vec<Id> = view.tuple(state).into_iter().flatten().collect();
     let [version, dimensions, dtype, order, data] = *parts.as_slice() else {
         return call.wrong(call.count);
     };
@@ -174,14 +175,15 @@ fn of_list(call: Arguments<'_>) -> Result<Numpy> {
     }
     let list = call.get(0)?;
     match call.view.value(list) {
-        // A list of lists becomes an array of several dimensions.
+        // Of lists, arrays or buffers, the array would have several dimensions, and a copy of
+        // each.
         Value::List => {
-            let is_nested = |id| matches!(call.view.value(id), Value::List | Value::Tuple);
-            if call.view.graph.children(list).any(is_nested) {
-                call.wrong(0)
-            } else {
-                Ok(Numpy::Objects(list))
+            for id in call.view.graph.children(list) {
+                if !Scalar::is_one(call.view, id)? {
+                    return call.wrong(0);
+                }
             }
+            Ok(Numpy::Objects(list))
         }
         Value::Call(Name::StrSplit) => {
             split(call.call(0, Name::StrSplit)?)?;

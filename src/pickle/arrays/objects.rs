@@ -35,11 +35,7 @@ impl<'p> Reading<'p, '_> {
     /// The objects of a list, of the type asked for where it holds them exactly.
     pub(super) fn objects(&mut self, list: Id, target: Option<&DataType>) -> Result<ArrayRef> {
         let Some((kind, text)) = self.kind(list)? else {
-            let rows = self.view.graph.children(list).len();
-            return Ok(match target {
-                Some(target) => arrow_array::new_null_array(target, rows),
-                None => Arc::new(NullArray::new(rows)),
-            });
+            return Ok(Arc::new(NullArray::new(self.view.graph.children(list).len())));
         };
         match kind {
             Kind::Text => self.strings(list, target),
@@ -243,7 +239,10 @@ impl<'p> Reading<'p, '_> {
 
     fn clock_times(&mut self, list: Id, kind: &'static str, target: Option<&DataType>) -> Result<ArrayRef> {
         let data_type = match target {
-            Some(target @ (DataType::Time32(_) | DataType::Time64(_))) => target.clone(),
+            Some(
+                target @ (DataType::Time32(TimeUnit::Second | TimeUnit::Millisecond)
+                | DataType::Time64(TimeUnit::Microsecond | TimeUnit::Nanosecond)),
+            ) => target.clone(),
             _ => DataType::Time64(TimeUnit::Microsecond),
         };
         let unit = match &data_type {

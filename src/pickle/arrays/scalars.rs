@@ -3,7 +3,7 @@
 use arrow_buffer::Buffer;
 
 use super::super::allow::Name;
-use super::super::graph::Id;
+use super::super::graph::{Id, Kind};
 use super::super::view::{Value, View};
 use super::arguments::Arguments;
 use super::natural::entry;
@@ -41,6 +41,16 @@ const MICROS: i64 = 1_000_000;
 const DAY: i64 = 86_400;
 
 impl<'p> Scalar<'p> {
+    /// Whether numpy and pandas take a value in a list for one, and not for several, as they do
+    /// lists, arrays, bytearrays and buffers.
+    pub(in crate::pickle) fn is_one(view: View<'p>, id: Id) -> Result<bool> {
+        Ok(match Self::of(view, id)? {
+            Scalar::Bytes(_) => view.graph.kind(id) == Kind::Bytes,
+            Scalar::Other => false,
+            _ => true,
+        })
+    }
+
     pub(in crate::pickle) fn of(view: View<'p>, id: Id) -> Result<Self> {
         Ok(match view.value(id) {
             Value::None | Value::Global(Name::Na | Name::NaT) | Value::Call(Name::NatUnpickle) => {

@@ -64,11 +64,12 @@ impl<'p> Reading<'p, '_> {
                 _ => return self.mixed(list, row, "bytes", id),
             }
         }
-        let count = view.graph.children(list).len();
         let bytes = |id| (view.graph.kind(id) == Kind::Bytes).then(|| view.buffer(id)).flatten();
+        let children = view.graph.children(list);
+        let (count, values) = (children.len(), children.map(bytes));
         match is_large(total, target) {
-            true => self.join::<LargeBinaryType, _>(view.graph.children(list).map(bytes), count, total),
-            false => self.join::<BinaryType, _>(view.graph.children(list).map(bytes), count, total),
+            true => self.join::<LargeBinaryType, _>(values, count, total),
+            false => self.join::<BinaryType, _>(values, count, total),
         }
     }
 
@@ -88,7 +89,7 @@ impl<'p> Reading<'p, '_> {
         }
     }
 
-    /// Values one behind the other, of this length in all.
+    /// So many values one behind the other, of this length in all.
     fn join<T: ByteArrayType, B: AsRef<[u8]>>(
         &mut self,
         values: impl Iterator<Item = Option<B>>,
