@@ -5,6 +5,7 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroI64;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -597,10 +598,12 @@ fn every_pickle() -> Vec<(String, Vec<arrow_buffer::Buffer>)> {
     let values = Int64Array::from(vec![1, 2]);
     let codes = Int8Array::from(vec![0, 1]);
     let forms = Forms::default();
-    pickles.push(("range".to_owned(), range_index(0, 2, 1, None)));
+    pickles.push(("range".to_owned(), range_index(0, 2, NonZeroI64::new(1).unwrap(), None)));
     pickles.push(("index".to_owned(), index(&values, &field, forms, Some("i")).unwrap()));
-    let levels: [(&dyn Array, &Field); 1] = [(&values, &field)];
-    pickles.push(("levels".to_owned(), multi_index(&levels, &[&codes], forms, &[None]).unwrap()));
+    let level = DictionaryArray::<Int8Type>::new(codes, Arc::new(values));
+    let field = Field::new("x", level.data_type().clone(), false);
+    let levels: [(&dyn Array, &Field); 1] = [(&level, &field)];
+    pickles.push(("levels".to_owned(), multi_index(&levels, forms, &[None]).unwrap()));
     pickles
 }
 

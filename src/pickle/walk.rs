@@ -139,11 +139,6 @@ fn open<'g>(view: View<'g>, index: usize, levels: &mut [u32], path: &mut Vec<Vis
     }
 }
 
-/// Checks that the values of a list can be those of a set.
-pub(super) fn members(view: View<'_>, list: Id) -> Result<()> {
-    keys(view, list, false, &PickleLimits::default())
-}
-
 /// Checks that the keys of a dict or set can be hashed, in time, and are not repeated. That
 /// text is hashed once for each reference to it is bounded by the expansion.
 fn keys(view: View<'_>, id: Id, is_dict: bool, limits: &PickleLimits) -> Result<()> {
