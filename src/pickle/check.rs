@@ -120,10 +120,8 @@ fn scalar(call: Arguments<'_>) -> Result<()> {
 fn range_index(call: Arguments<'_>) -> Result<()> {
     call.exactly(6)?;
     let (start, stop, step) = (call.int(0)?, call.int(1)?, call.int(2)?);
-    if step == 0 {
-        return call.wrong(2);
-    }
-    if isize::try_from(start.abs_diff(stop) / step.unsigned_abs()).is_err() {
+    let Some(rows) = start.abs_diff(stop).checked_div(step.unsigned_abs()) else { return call.wrong(2) };
+    if isize::try_from(rows).is_err() {
         return call.wrong(1);
     }
     call.none(3)?;

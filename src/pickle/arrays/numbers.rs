@@ -108,7 +108,8 @@ impl Reading<'_, '_> {
         };
         let values: ScalarBuffer<i64> =
             self.scalars(numbers.data.clone(), numbers.length, numbers.position)?;
-        let is_beyond = |value: &i64| *value != NOT_A_TIME && !YEARS.contains(&value.div_euclid(per_second));
+        let years: Range<i64> = YEARS.start.saturating_mul(per_second)..YEARS.end.saturating_mul(per_second);
+        let is_beyond = |value: &i64| *value != NOT_A_TIME && !years.contains(value);
         match values.iter().enumerate().find(|(_, value)| is_beyond(value)) {
             Some((row, value)) => self.refuse(numbers.position, PickleFault::Year { row, value: *value }),
             None => Ok(()),
