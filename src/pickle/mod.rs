@@ -25,6 +25,7 @@
     clippy::cast_possible_wrap,
     clippy::cast_sign_loss
 )]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::indexing_slicing))]
 
 mod allow;
 mod arrays;

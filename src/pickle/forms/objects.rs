@@ -123,6 +123,7 @@ fn scalar(w: &mut Writer, array: &dyn Array, row: usize) -> Result<(), Inexact> 
         Float32 => {
             let value = array.as_primitive::<Float32Type>().value(row);
             let (wide, bits) = (f64::from(value), value.to_bits());
+            #[expect(clippy::cast_possible_truncation, reason = "whether it does is what is asked")]
             let narrow = (wide as f32).to_bits();
             return float(w, wide, narrow == bits, row, bits.into());
         }
