@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::ffi::OsStr;
+
 use common::*;
 
 /// `pandas.Categorical.from_codes(numpy.frombuffer(…, 'i1', 5), ['lo', 'mid', 'hi'], True)`.
@@ -56,10 +58,9 @@ fn what_is_converted_for_pandas_comes_back_as_it_was() {
     let folder = Folder::new();
     for (name, options) in [("a.arrows", &[][..]), ("b.arrows", &["--compress", "zstd"]), ("c.arrow", &[])] {
         let stream = folder.join(name);
-        let mut arguments = vec!["convert".as_ref(), flights_str(), stream.as_os_str()];
-        arguments.extend(["--target".as_ref(), "pandas".as_ref()]);
-        arguments.extend(options.iter().map(|option| std::ffi::OsStr::new(option)));
-        run(arguments).succeeds();
+        let options = ["--target", "pandas"].iter().chain(options).map(OsStr::new);
+        let arguments = ["convert".as_ref(), flights_str(), stream.as_os_str()];
+        run(arguments.into_iter().chain(options)).succeeds();
         let text = run(["inspect".as_ref(), stream.as_os_str()]).succeeds();
         for opaque in ["category", "datetime64[ns, America/New_York]"] {
             assert!(text.contains(opaque), "{name}: {opaque}");
@@ -84,6 +85,6 @@ fn only_arrow_ipc_is_for_a_target() {
     assert!(!out.exists());
 }
 
-fn flights_str() -> &'static std::ffi::OsStr {
+fn flights_str() -> &'static OsStr {
     Box::leak(flights().into_os_string().into_boxed_os_str())
 }
