@@ -1,4 +1,4 @@
-//! The Python environment that the interop tests talk to: `.venv` at the root.
+//! Python environments: `.venv` at the root, which the interop tests talk to, and others like it.
 
 use std::error::Error;
 use std::fs;
@@ -13,26 +13,31 @@ const REQUIREMENTS: &str = "tests/python/requirements.txt";
 /// installation that was interrupted starts over.
 const STAMP: &str = "installed-requirements.txt";
 
-/// Returns the environment's interpreter, after making the environment if it is
-/// missing, was made for other requirements or no longer runs.
+/// Returns the interpreter of the tests' environment, after making it if need be.
 pub fn interpreter() -> Result<PathBuf, Box<dyn Error>> {
+    environment(".venv", REQUIREMENTS, None)
+}
+
+/// Returns an environment's interpreter, after making the environment if it is missing, was
+/// made for other requirements or no longer runs. `base` is the Python to make it from, if
+/// there is one of that name.
+pub fn environment(folder: &str, requirements: &str, base: Option<&str>) -> Result<PathBuf, Box<dyn Error>> {
     let root = process::root();
-    let requirements = root.join(REQUIREMENTS);
     let wanted =
-        fs::read_to_string(&requirements).map_err(|error| format!("{}: {error}", requirements.display()))?;
-    let venv = root.join(".venv");
+        fs::read_to_string(root.join(requirements)).map_err(|error| format!("{requirements}: {error}"))?;
+    let venv = root.join(folder);
     let stamp = venv.join(STAMP);
-    let (folder, program, base) =
+    let (programs, program, default) =
         if cfg!(windows) { ("Scripts", "python.exe", "python") } else { ("bin", "python", "python3") };
-    let python = venv.join(folder).join(program);
+    let python = venv.join(programs).join(program);
 
     let installed = fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted);
     if installed && runs(&python) {
         return Ok(python);
     }
 
-    process::progress(&format!("making .venv for {REQUIREMENTS}"));
-    let mut make = Command::new(base);
+    process::progress(&format!("making {folder} for {requirements}"));
+    let mut make = Command::new(base.filter(|base| runs(Path::new(base))).unwrap_or(default));
     make.args(["-m", "venv", "--clear"]).arg(&venv);
     process::must(&mut make)?;
 
@@ -42,7 +47,7 @@ pub fn interpreter() -> Result<PathBuf, Box<dyn Error>> {
     // A Python that has no wheel of these versions is better told so at once
     // than after an hour of compiling.
     pip.args(["--disable-pip-version-check", "--only-binary", ":all:"]);
-    pip.arg("--requirement").arg(&requirements);
+    pip.arg("--requirement").arg(root.join(requirements));
     process::must(&mut pip)?;
 
     fs::write(&stamp, wanted)?;
@@ -52,6 +57,6 @@ pub fn interpreter() -> Result<PathBuf, Box<dyn Error>> {
 /// Whether the interpreter starts: it is a link to one that may have been removed.
 fn runs(python: &Path) -> bool {
     let mut nothing = Command::new(python);
-    nothing.args(["-c", ""]).stderr(Stdio::null());
+    nothing.args(["-c", ""]).stdout(Stdio::null()).stderr(Stdio::null());
     nothing.status().is_ok_and(|status| status.success())
 }
