@@ -15,7 +15,7 @@ def consume(stream):  # bytes, or anything with a buffer
     names, pandas, dtypes = table.schema.names, json.loads(table.schema.metadata[b"pandas"]), {}
     for c in pandas["columns"]:  # of several columns of one name, the first has the first entry
         dtypes.setdefault(c["field_name"], []).append(c["numpy_type"])
-    built = [column(i, f, dtypes[f.name].pop(0), table, batches, buffer) for i, f in enumerate(table.schema)]
+    built = [column(i, dtypes.get(n, ["object"]).pop(0), table, batches, buffer) for i, n in enumerate(names)]
     frame = pd.DataFrame(dict(enumerate(built)), pd.RangeIndex(table.num_rows), copy=False)
     keys = [names.index(key) for key in pandas["index_columns"] if key in names]
     labels = (table.slice(0, 0 if keys else None).to_pandas(types_mapper=pd.ArrowDtype)  # copies nothing
@@ -25,13 +25,13 @@ def consume(stream):  # bytes, or anything with a buffer
     return frame
 
 
-def column(i, field, dtype, table, batches, buffer, pieces=()):
-    for body, batch, metadata in batches if b"arrow_frames" in (field.metadata or {}) else ():
+def column(i, dtype, table, batches, buffer, pieces=()):
+    for body, batch, metadata in batches if b"arrow_frames" in (table.field(i).metadata or {}) else ():
         note = json.loads((metadata or {}).get(b"arrow_frames", "{}"))
         spans = {c["column"]: c["frames"] for c in note.get("opaque", [])}.get(i)
         ends = [b.address + b.size - body.address for c in batch.columns for b in c.buffers() if b]
         if not spans or note["body_length"] != body.size or any(spans[0][0] < e <= body.size for e in ends):
-            raise ValueError(f"the payload of column {field.name!r} was lost: the stream was re-written")
+            raise ValueError(f"the payload of column {table.field(i).name!r} was lost: the stream was re-written")
         frames = [memoryview(buffer)[body.address - buffer.address + at:][:size] for at, size in spans]
         if codec := note.get("codec"):  # an 8-byte length comes first
             frames = [f and pa.decompress(f[8:], int.from_bytes(f[:8], "little"), codec) for f in frames]
@@ -40,7 +40,7 @@ def column(i, field, dtype, table, batches, buffer, pieces=()):
         return pd.api.types.union_categoricals(pieces)
     if pieces:
         return pd.concat(pieces, ignore_index=True) if len(pieces) > 1 else pieces[0]
-    array, exact = table.column(i).chunk(0), pd.__version__ >= "2" or field.type == pa.time64("ns")
+    array, exact = table.column(i).chunk(0), pd.__version__ >= "2" or table.field(i).type == pa.time64("ns")
     if dtype == "object":
         return pd.arrays.ArrowExtensionArray(array) if exact else pd.Series(array.to_pylist(), dtype=object)
     if dtype[0].islower() and dtype != "boolean":

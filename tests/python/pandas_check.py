@@ -10,6 +10,7 @@ values are written.
 import datetime
 import decimal
 import json
+import math
 import pickle
 import sys
 import warnings
@@ -23,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
 from consume import consume
 
 PER_UNIT = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+LETTERS = {"t": pa.types.is_time, "T": pa.types.is_timestamp, "m": pa.types.is_duration}
 
 
 # ---- Values
@@ -68,14 +70,14 @@ def scalar(value):
     if isinstance(value, (int, np.integer)):
         return int(value)
     if isinstance(value, (float, np.floating)):
-        return "nan" if value != value else "f:" + np.array(value, ">f8").tobytes().hex()
+        return "nan" if math.isnan(value) else "f:" + np.array(value, ">f8").tobytes().hex()
     if isinstance(value, str):
         return "s:" + value
     if isinstance(value, bytes):
         return "b:" + value.hex()
     if isinstance(value, decimal.Decimal):
         return f"d:{value:f}"
-    if isinstance(value, datetime.date):
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return f"D:{value.toordinal() - datetime.date(1970, 1, 1).toordinal()}"
     if isinstance(value, datetime.time):
         seconds = (value.hour * 60 + value.minute) * 60 + value.second
@@ -94,8 +96,9 @@ def arrow(value: pa.Scalar):
     if not value.is_valid:
         return None
     kind = value.type
-    if pa.types.is_time(kind):
-        return f"t:{value.value * PER_UNIT[kind.unit]}"
+    for letter, is_kind in LETTERS.items():
+        if is_kind(kind):
+            return f"{letter}:{value.value * PER_UNIT[kind.unit]}"
     if pa.types.is_date64(kind):
         return f"D:{value.value // 86_400_000}"
     if pa.types.is_map(kind):
@@ -136,7 +139,8 @@ def parts(array) -> dict:
         buffers = [buffer for chunk in chunks.chunks for buffer in chunk.buffers()[1:] if buffer is not None]
         names = ["offsets", "data"] if len(buffers) == 2 else ["data"] * len(buffers)
         return {name: (b.address, b.size, None) for name, b in zip(names, buffers)}
-    return {"values": numpy_part(array.to_numpy())} if array.dtype != object else {}
+    array = array.to_numpy()
+    return {} if array.dtype == object else {"values": numpy_part(array)}
 
 
 def numpy_part(array: np.ndarray) -> tuple:
@@ -155,7 +159,7 @@ def check(case: dict, version: str, received, is_writeable: bool, seen: dict) ->
     try:
         if not case["is_stream"]:
             index = pickle.loads(received[0], buffers=received[1:])
-            return check_index(expect, "index", index, case["index"], version)
+            return check_index(expect, "index", index, case["index"], version, seen)
         frame = consume(received[0])
     except Exception as error:
         seen["error"] = f"{type(error).__name__}: {error}"
@@ -168,14 +172,15 @@ def check(case: dict, version: str, received, is_writeable: bool, seen: dict) ->
     span = pa.py_buffer(received[0])
     expect("columns", frame.shape[1], len(case["columns"]))
     text = {"name": None, "values": [column["label"] for column in case["columns"]]}
-    check_index(expect, "labels", frame.columns, case["labels"] or {"levels": [text]}, version)
+    check_index(expect, "labels", frame.columns, case["labels"] or {"levels": [text]}, version, seen)
     rows = {"name": None, "values": list(range(case["rows"]))}
     counted = {"class": {version: "RangeIndex"}, "levels": [rows]}
-    check_index(expect, "index", frame.index, case["index"] or counted, version)
+    check_index(expect, "index", frame.index, case["index"] or counted, version, seen)
     for position, column in enumerate(case["columns"]):
         array = frame.iloc[:, position].array
         dtype = dtype_name(array.dtype)
-        seen["dtypes"].append(dtype)
+        # Intervals of one row are closed on every side.
+        seen["dtypes"].append(dtype.split(",")[0] + "]" if dtype.startswith("interval") else dtype)
         expect("dtype", dtype, column["dtype"][version])
         expect("values", values(array), column["values"])
         if column["categories"]:
@@ -197,7 +202,8 @@ def check(case: dict, version: str, received, is_writeable: bool, seen: dict) ->
             expect(f"{part} shared", shared.get(part), True)
 
 
-def check_index(expect, what: str, index: pd.Index, expected: dict, version: str) -> None:
+def check_index(expect, what: str, index: pd.Index, expected: dict, version: str, seen: dict) -> None:
+    dtypes = []
     if "class" in expected:
         expect(f"class of the {what}", type(index).__name__, expected["class"][version])
     expect(f"levels of the {what}", index.nlevels, len(expected["levels"]))
@@ -210,7 +216,10 @@ def check_index(expect, what: str, index: pd.Index, expected: dict, version: str
         expect(f"name of the {what}", index.names[number], level["name"])
         expect(f"values of the {what}", found_values or values(found), level["values"])
         if "dtype" in level:
-            expect(f"dtype of the {what}", dtype_name(found.dtype), level["dtype"][version])
+            dtypes.append(dtype_name(found.dtype))
+            expect(f"dtype of the {what}", dtypes[-1], level["dtype"][version])
+    if dtypes:
+        seen["indexes"].append(f"{type(index).__name__} of {', '.join(dtypes)}")
 
 
 def main() -> None:
@@ -218,10 +227,10 @@ def main() -> None:
     warnings.simplefilter("ignore")
     print(json.dumps({"pandas": version, "pyarrow": pa.__version__, "numpy": np.__version__}))
     for case in json.loads((folder / "cases.json").read_text(encoding="utf-8")):
-        seen = {"dtypes": [], "categories": [], "memory": {}, "error": None, "problems": []}
+        seen = {"dtypes": [], "categories": [], "indexes": [], "memory": {}, "error": None, "problems": []}
         received = [(folder / file).read_bytes() for file in case["files"]]
         check(case, version, [memoryview(bytearray(part)) for part in received], True, seen)
-        check(case, version, received, False, {**seen, "dtypes": [], "categories": []})
+        check(case, version, received, False, {**seen, "dtypes": [], "categories": [], "indexes": []})
         print(json.dumps(seen))
 
 

@@ -1,13 +1,22 @@
 //! `cargo xtask pandas`: what real pandas make of dataframes that are written for them.
+//!
+//! Streams of every kind of column in every shape are written once. Each version of pandas
+//! reads all of them in an environment of its own, through `examples/consume.py`, and must
+//! find what is said beside them: dtypes, values, missing values, categories, memory. The
+//! same dataframe as pandas' own pickle, relayed by pyarrow, and read by others, is compared.
 
 mod case;
 mod frames;
 mod kind;
 mod kinds;
 mod labels;
+mod peers;
+mod report;
+mod talk;
 mod values;
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::{Outcome, process};
@@ -16,31 +25,63 @@ use case::Case;
 /// What keeps the task from running.
 type Error = Box<dyn std::error::Error>;
 
-/// x
+const OUTPUT: &str = "docs/PANDAS.md";
+
+/// Read dataframes with pandas 1.5.3, 2.2.3 and 3.1.1, and say what they get
+///
+/// Makes an environment for each version, if it is not there yet, with what
+/// tests/python/requirements-pandas-*.txt list, and writes docs/PANDAS.md. Fails if anything
+/// is not what it must be.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Keep here
+    /// Write nothing, and fail if docs/PANDAS.md is not what would be written
     #[arg(long)]
-    keep: Option<PathBuf>,
+    check: bool,
 }
 
 /// Runs the task.
 pub fn run(args: Args) -> Outcome {
-    let folder = args.keep.unwrap();
-    std::fs::create_dir_all(&folder)?;
-    let mut cases: Vec<Case> = Vec::new();
+    let pandas = talk::environments()?;
+    let scratch = tempfile::tempdir()?;
+    let cases = cases()?;
+    write(scratch.path(), &cases)?;
+    process::progress(&format!("reading {} streams with {} versions of pandas", cases.len(), pandas.len()));
+    let seen = talk::check(&pandas, scratch.path(), cases.len())?;
+    let peers = peers::compare(&pandas, scratch.path())?;
+
+    let text = report::markdown(&cases, &seen, &peers);
+    let mut problems = report::problems(&cases, &seen);
+    problems.extend(peers.problems());
+    let output = process::root().join(OUTPUT);
+    if !args.check {
+        fs::write(&output, &text)?;
+        process::progress(&format!("wrote {OUTPUT}"));
+    } else if fs::read_to_string(&output).ok().as_deref() != Some(&text) {
+        problems.push(format!("{OUTPUT} is not what would be written"));
+    }
+    for problem in &problems {
+        process::progress(problem);
+    }
+    if problems.is_empty() {
+        process::progress(&format!("all {} streams are as they must be", cases.len()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    process::progress(&format!("{} problems", problems.len()));
+    Ok(ExitCode::FAILURE)
+}
+
+fn cases() -> Result<Vec<Case>, Error> {
+    let mut cases = Vec::new();
     for kinds in kinds::all()? {
         cases.extend(kind::cases(&kinds)?);
     }
     cases.extend(frames::all()?);
     cases.extend(labels::all()?);
-    let mut all = Vec::new();
-    for (number, case) in cases.iter().enumerate() {
-        let mut json = case.write(&folder, number)?;
-        json["name"] = format!("{}: {}: {}", case.section, case.row, case.detail).into();
-        all.push(json);
-    }
-    std::fs::write(folder.join("cases.json"), serde_json::to_string(&all)?)?;
-    process::progress(&format!("{} cases", cases.len()));
-    Ok(ExitCode::SUCCESS)
+    Ok(cases)
+}
+
+fn write(folder: &Path, cases: &[Case]) -> Result<(), Error> {
+    let told = cases.iter().enumerate().map(|(number, case)| case.write(folder, number));
+    let told = told.collect::<Result<Vec<_>, _>>()?;
+    Ok(fs::write(folder.join("cases.json"), serde_json::to_string(&told)?)?)
 }

@@ -56,6 +56,8 @@ pub struct Column {
     pub label: Value,
     pub dtype: PerVersion<String>,
     pub values: Vec<Value>,
+    /// Whether any of them is missing.
+    pub has_nulls: bool,
     /// The dtype of a categorical's categories, themselves, and whether they are ordered.
     pub categories: Option<(PerVersion<String>, Vec<Value>, bool)>,
     /// Parts of the array that must lie in the received buffer.
@@ -139,8 +141,15 @@ impl Column {
     /// A column of that dtype everywhere, with the values of an array, that shares nothing.
     pub fn new(label: &str, dtype: PerVersion<String>, array: &dyn Array) -> Column {
         let shared = Default::default();
-        let values = values::of(array);
-        Column { label: values::tagged("s", label), dtype, values, categories: None, shared, writeable: true }
+        Column {
+            label: values::tagged("s", label),
+            dtype,
+            values: values::of(array),
+            has_nulls: array.logical_null_count() > 0,
+            categories: None,
+            shared,
+            writeable: true,
+        }
     }
 
     fn json(&self) -> Value {

@@ -1,25 +1,34 @@
 //! Whole dataframes: several batches, compressed ones, indexes and labels.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::*;
 use arrow::datatypes::*;
 use arrow_frames::pickle::{Forms, ZonedForm};
-use arrow_frames::{Compression, DataFrame, Encoder, Target};
+use arrow_frames::{Carriage, Compression, DataFrame, Encoder, Target};
 use serde_json::Value;
 
 use super::case::{Case, Column, PerVersion, Sent, Truth, always, each, stream};
 use super::{Error, values};
 
-const SECTION: &str = "Several batches, compressed bodies";
+/// The rows of each batch.
+const BATCHES: [Range<usize>; 3] = [0..5, 5..5, 5..9];
+
+/// The table of these cases.
+pub const SECTION: &str = "Several batches, compressed bodies";
+
+/// The row of the dataframe that `sample` is.
+pub const SEVERAL: &str = "several batches";
 
 /// All of them.
 pub fn all() -> Result<Vec<Case>, Error> {
-    let (df, truth) = wide(&[0..5, 5..5, 5..9])?;
+    let (df, truth) = wide(&BATCHES)?;
     let mut cases = vec![
-        encode("several batches", "plain", plain(), &df, &truth)?,
-        encode("several batches", "LZ4", plain().with_compression(Compression::Lz4), &df, &truth)?,
-        encode("several batches", "ZSTD", plain().with_compression(Compression::Zstd(1)), &df, &truth)?,
+        encode(SEVERAL, "plain", plain(), &df, &truth)?,
+        encode(SEVERAL, "LZ4", plain().with_compression(Compression::Lz4), &df, &truth)?,
+        encode(SEVERAL, "ZSTD", plain().with_compression(Compression::Zstd(1)), &df, &truth)?,
     ];
     for (shape, batches) in [("some nulls", 0..9), ("empty", 3..3), ("one row", 6..7)] {
         let (df, truth) = wide(&[batches])?;
@@ -32,12 +41,28 @@ pub fn all() -> Result<Vec<Case>, Error> {
     let without = DataFrame::try_new(df.schema().clone(), Vec::new())?;
     cases.push(encode("no batch", "encoded at once", plain(), &without, &truth)?);
     cases.push(streamed("no batch", "encoded in pieces", &without, truth)?);
-    let (df, truth) = wide(&[0..5, 5..5, 5..9])?;
+    let (df, truth) = wide(&BATCHES)?;
     cases.push(streamed("several batches, encoded one by one", "plain", &df, truth)?);
     Ok(cases)
 }
 
-fn plain() -> Encoder {
+/// A dataframe of three batches, the second one without rows.
+pub fn sample() -> Result<DataFrame, Error> {
+    Ok(wide(&BATCHES)?.0)
+}
+
+/// The values of its columns by name; of those that travel as pickles there are none.
+pub fn native_values() -> Result<BTreeMap<String, Option<Vec<Value>>>, Error> {
+    let (df, truth) = wide(&BATCHES)?;
+    let columns = df.schema().fields().iter().zip(truth.columns).map(|(field, column)| {
+        let is_native = Target::Pandas.carriage(field) == Carriage::Native;
+        (field.name().clone(), is_native.then_some(column.values))
+    });
+    Ok(columns.collect())
+}
+
+/// An encoder whose streams any version of pandas reads.
+pub fn plain() -> Encoder {
     let forms = Forms { zoned: ZonedForm::AnyPandas, ..Forms::default() };
     Encoder::new(Target::Pandas).with_forms(forms)
 }
@@ -56,8 +81,6 @@ fn encode(
 fn streamed(row: &str, detail: &str, df: &DataFrame, truth: Truth) -> Result<Case, Error> {
     let mut encoder = plain();
     let mut bytes = stream(&encoder.start(df.schema())?)?;
-    // What ends a stream belongs behind its last message.
-    bytes.truncate(bytes.len());
     for batch in df.clone().into_record_batches()? {
         bytes.extend(stream(&encoder.encode_batch(&batch)?)?);
     }
@@ -66,11 +89,11 @@ fn streamed(row: &str, detail: &str, df: &DataFrame, truth: Truth) -> Result<Cas
 }
 
 /// A column of many kinds, cut into batches. Each batch has a dictionary of its own.
-fn wide(batches: &[std::ops::Range<usize>]) -> Result<(DataFrame, Truth), Error> {
-    let rows = |batch: &std::ops::Range<usize>| batch.clone().map(|n| n as i64);
+fn wide(batches: &[Range<usize>]) -> Result<(DataFrame, Truth), Error> {
+    let rows = |batch: &Range<usize>| batch.clone().map(|n| n as i64);
     let is_there = |n: i64| n % 4 != 2;
     let words = ["lo", "mid", "", "hi", "Zürich", "a\0b", "日本語", "x", "more than the twelve bytes"];
-    let arrays_of = |batch: &std::ops::Range<usize>| -> Vec<ArrayRef> {
+    let arrays_of = |batch: &Range<usize>| -> Vec<ArrayRef> {
         let some = |n: i64| is_there(n).then_some(n);
         let text = || batch.clone().map(|n| is_there(n as i64).then_some(words[n]));
         let moments = || rows(batch).map(|n| is_there(n).then_some(1_700_000_000 + n * 1_000_000));
@@ -93,9 +116,9 @@ fn wide(batches: &[std::ops::Range<usize>]) -> Result<(DataFrame, Truth), Error>
     };
     let fields = vec![
         Field::new("int64", DataType::Int64, false),
-        Field::new("Int64", DataType::Int64, true),
+        Field::new("nullable", DataType::Int64, true),
         Field::new("boolean", DataType::Boolean, true),
-        Field::new("Float64", DataType::Float64, true),
+        Field::new("float", DataType::Float64, true),
         Field::new("naive", DataType::Timestamp(TimeUnit::Microsecond, None), true),
         Field::new("Paris", DataType::Timestamp(TimeUnit::Nanosecond, Some("Europe/Paris".into())), true),
         Field::new("offset", DataType::Timestamp(TimeUnit::Second, Some("+05:30".into())), true),
@@ -123,6 +146,7 @@ fn wide(batches: &[std::ops::Range<usize>]) -> Result<(DataFrame, Truth), Error>
     let columns = fields.iter().zip(dtypes).enumerate().map(|(number, (field, dtype))| {
         let mut column = Column::new(field.name(), dtype, &NullArray::new(0));
         column.values = arrays.iter().flat_map(|arrays| values::of(&arrays[number])).collect();
+        column.has_nulls = column.values.contains(&Value::Null);
         if let DataType::Dictionary(..) = field.data_type() {
             // Those of the first batch, then those that come with each one.
             let mut categories: Vec<Value> = Vec::new();

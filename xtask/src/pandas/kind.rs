@@ -153,11 +153,6 @@ impl Kind {
         self
     }
 
-    /// One case per shape.
-    pub fn cases(&self) -> Result<Vec<Case>, Error> {
-        cases(std::slice::from_ref(self))
-    }
-
     fn column(&self, array: &ArrayRef) -> Column {
         let mut column = Column::new(self.field.name(), self.dtype.clone(), array);
         if let (Some(dtype), Some(dictionary)) = (&self.category_dtype, array.as_any_dictionary_opt()) {

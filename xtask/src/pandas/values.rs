@@ -87,7 +87,6 @@ fn value(array: &dyn Array, row: usize) -> Value {
             let runs = array.as_any().downcast_ref::<Int32RunArray>().expect("their ends are 32-bit");
             value(runs.values(), runs.get_physical_index(row))
         }
-        other => panic!("values of {other} have no JSON here"),
     }
 }
 

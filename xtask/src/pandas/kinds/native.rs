@@ -6,9 +6,10 @@ use std::sync::Arc;
 use arrow::array::*;
 use arrow::buffer::{OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::*;
+use arrow_frames::Carriage;
 
 use super::super::case::each;
-use super::super::kind::Kind;
+use super::super::kind::{FROM_2, Kind};
 use super::{Error, WORDS, counted, objects};
 
 const SECTION: &str = "Other Arrow types";
@@ -24,6 +25,14 @@ pub fn all() -> Result<Vec<Kind>, Error> {
             kind = kind.refused(version, *error);
         }
         kinds.push(kind);
+    }
+    // Text that the caller wants as Arrow buffers.
+    for (row, dtype, sample) in [
+        ("utf8", "string[pyarrow]", Arc::new(StringArray::from_iter_values(WORDS)) as ArrayRef),
+        ("large utf8", "large_string[pyarrow]", Arc::new(LargeStringArray::from_iter_values(WORDS))),
+    ] {
+        let kind = Kind::new(SECTION, format!("{row}, kept native"), sample, each(["object", dtype, dtype]));
+        kinds.push(kind.carried(Carriage::Native).shared(FROM_2, "data"));
     }
     let nulls: ArrayRef = Arc::new(NullArray::new(9));
     let shapes =
