@@ -37,7 +37,7 @@ pub fn all() -> Result<Vec<Case>, Error> {
             cases.push(encode(&format!("compressed with {row}"), shape, encoder, &df, &truth)?);
         }
     }
-    let (df, truth) = wide(&[3..3])?;
+    let (df, truth) = wide(std::slice::from_ref(&(3..3)))?;
     let without = DataFrame::try_new(df.schema().clone(), Vec::new())?;
     cases.push(encode("no batch", "encoded at once", plain(), &without, &truth)?);
     cases.push(streamed("no batch", "encoded in pieces", &without, truth)?);
