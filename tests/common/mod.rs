@@ -1,5 +1,5 @@
 //! What the tests share: every Arrow type by name ([`cases`]), arrays of any type
-//! ([`make`]), nests to put them in ([`nest`]), and strict comparisons ([`assert_same`]).
+//! ([`make`](make())), nests to put them in ([`nest`](mod@nest)), and strict comparisons ([`assert_same`]).
 //!
 //! Everything is deterministic: the same call makes the same bytes.
 #![allow(dead_code, unused_imports)] // Each test binary uses its own part.
