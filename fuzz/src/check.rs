@@ -139,11 +139,11 @@ pub fn assert_same(left: &DataFrame, right: &DataFrame, what: &str) {
 
 /// What a consumer does with a dataframe that was decoded.
 fn dataframe(df: &DataFrame, rng: &mut Rng) {
-    natives(df).for_each(|array| valid(array));
+    natives(df).for_each(valid);
     // Pickles of opaque columns are read as Arrow; nobody vouches for what they hold.
     let resolved = Decoder::new().resolve(df.clone()).expect("there is no cap on copies");
     assert_eq!((resolved.num_rows(), resolved.num_columns()), (df.num_rows(), df.num_columns()));
-    natives(&resolved).for_each(|array| valid(array));
+    natives(&resolved).for_each(valid);
     if !is_comparable(df) || !is_comparable(&resolved) {
         return;
     }
