@@ -295,9 +295,11 @@ impl Walk<'_> {
     /// A buffer of elements of this type.
     #[inline]
     fn buffer<T>(&mut self, buffer: Buffer) -> Result<()> {
-        const { assert!(size_of::<T>() <= u8::MAX as usize) };
+        // An interval of several numbers is aligned like them, and so is its `Vec`.
+        const WIDEST: usize = align_of::<u128>();
+        let width = const { if align_of::<T>() == WIDEST { size_of::<T>() } else { align_of::<T>() } };
         let buffer = if self.compression.is_some() { self.compressed(buffer)? } else { buffer };
-        self.body.buffer(buffer, size_of::<T>() as u8);
+        self.body.buffer(buffer, width as u8);
         Ok(())
     }
 

@@ -155,7 +155,8 @@ impl Pool {
 /// Fresh memory of the system's, zeroed by it, page by page as it is touched.
 fn map(bytes: usize) -> Result<MmapMut> {
     let no_memory = || ErrorKind::Memory { bytes: bytes as u64 };
-    let length = if bytes < HUGE { bytes.max(1) } else { bytes.checked_next_multiple_of(HUGE).unwrap_or(bytes) };
+    let length =
+        if bytes < HUGE { bytes.max(1) } else { bytes.checked_next_multiple_of(HUGE).unwrap_or(bytes) };
     // Without a reservation a length that was only claimed costs nothing.
     let map = MmapOptions::new().len(length).no_reserve_swap().map_anon().map_err(|_| no_memory())?;
     #[cfg(target_os = "linux")]
