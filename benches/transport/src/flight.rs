@@ -13,8 +13,8 @@ use arrow_flight::{
     Action, ActionType, Criteria, Empty, FlightClient, FlightData, FlightDescriptor, FlightInfo,
     HandshakeRequest, HandshakeResponse, PollInfo, PutResult, SchemaResult, Ticket,
 };
-use futures::stream::BoxStream;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::runtime::{Builder, Runtime};
 use tonic::transport::server::TcpIncoming;
 use tonic::transport::{Endpoint, Server};
