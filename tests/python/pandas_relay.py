@@ -51,7 +51,7 @@ def counter(rows: int) -> tuple:
 def ways(schema: pa.Schema, batches: list):
     """Names of ways to relay, and what is written."""
     with_rows = [pair for pair in batches if pair[0].num_rows]
-    yield "as it is", schema, batches
+    yield "written as it was read", schema, batches
     yield "without the metadata of messages", schema, [(batch, None) for batch, _ in batches]
     yield "a column added at the end", *rebuilt(schema, batches, lambda c, rows: [*c, counter(rows)])
     yield "a column added in front", *rebuilt(schema, batches, lambda c, rows: [counter(rows), *c])

@@ -36,7 +36,7 @@ const OUTPUT: &str = "docs/PANDAS.md";
 pub struct Args {
     /// Write nothing, and fail if docs/PANDAS.md is not what would be written
     #[arg(long)]
-    check: bool,
+    pub check: bool,
 }
 
 /// Runs the task.

@@ -154,7 +154,7 @@ impl<'c> Categories<'c> {
 
     pub(crate) fn iter(&self) -> Box<dyn Iterator<Item = &[u8]> + '_> {
         use DataType::*;
-        fn bytes<'a>(value: Option<&'a (impl AsRef<[u8]> + ?Sized)>) -> &'a [u8] {
+        fn bytes(value: Option<&(impl AsRef<[u8]> + ?Sized)>) -> &[u8] {
             value.map(AsRef::as_ref).unwrap_or_default()
         }
         match self.array.data_type() {

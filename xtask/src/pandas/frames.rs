@@ -31,13 +31,13 @@ pub fn all() -> Result<Vec<Case>, Error> {
         encode(SEVERAL, "ZSTD", plain().with_compression(Compression::Zstd(1)), &df, &truth)?,
     ];
     for (shape, batches) in [("some nulls", 0..9), ("empty", 3..3), ("one row", 6..7)] {
-        let (df, truth) = wide(&[batches])?;
+        let (df, truth) = wide(std::slice::from_ref(&batches))?;
         for (row, compression) in [("LZ4", Compression::Lz4), ("ZSTD", Compression::Zstd(1))] {
             let encoder = plain().with_compression(compression);
             cases.push(encode(&format!("compressed with {row}"), shape, encoder, &df, &truth)?);
         }
     }
-    let (df, truth) = wide(&[3..3])?;
+    let (df, truth) = wide(std::slice::from_ref(&(3..3)))?;
     let without = DataFrame::try_new(df.schema().clone(), Vec::new())?;
     cases.push(encode("no batch", "encoded at once", plain(), &without, &truth)?);
     cases.push(streamed("no batch", "encoded in pieces", &without, truth)?);
