@@ -1,18 +1,25 @@
-//! The time of encode and decode beside arrow-ipc, by criterion: `cargo bench --bench codec`.
+//! The time of each job of `jobs` beside its peer, by criterion: `cargo bench --bench codec`.
 //! `cargo xtask ratios` prints their ratios.
 
 mod jobs;
 
+use std::time::Duration;
+
 use criterion::{Criterion, criterion_group, criterion_main};
-use jobs::{JOBS, SHAPES, job, shape_name};
+use jobs::{DATA, JOBS};
 
 fn codec(c: &mut Criterion) {
-    for (name, sides) in JOBS {
-        for shape in SHAPES {
-            let mut group = c.benchmark_group(format!("{name}/{}", shape_name(shape)));
-            for side in sides {
-                let mut job = job(name, shape, side);
-                group.bench_function(*side, |b| b.iter(&mut job));
+    for data in DATA {
+        let batches = (data.make)();
+        for job in JOBS {
+            let mut group = c.benchmark_group(format!("{}/{}", data.name, job.name));
+            // There are many, and some take a tenth of a second.
+            let (warm_up, measurement) = (Duration::from_millis(300), Duration::from_secs(1));
+            group.sample_size(10).warm_up_time(warm_up).measurement_time(measurement);
+            for (side, set_up) in [("arrow-frames", job.ours), (job.peer, job.theirs)] {
+                // Set up only if it is asked for.
+                let mut run = None;
+                group.bench_function(side, |b| b.iter(run.get_or_insert_with(|| set_up(&batches))));
             }
             group.finish();
         }

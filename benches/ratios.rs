@@ -1,55 +1,67 @@
-//! Each job of `jobs` beside its peer, for `cargo xtask ratios`.
+//! Each job of `jobs` beside its peer, for `cargo xtask ratios`. Other arguments than these, as
+//! `cargo bench` passes them, do nothing:
 //!
-//! `ratios time` measures both sides in turn, many short rounds each, so that whatever else
-//! the machine does meets both alike; a line per job, shape and side has the median times
-//! in nanoseconds and the median ratio. `ratios repeat JOB SHAPE SIDE TIMES` does one job
-//! so many times, for valgrind to count: the difference between two runs of different
-//! `TIMES` is what the job itself takes.
+//! `ratios time [PART OF A NAME]...` measures both sides in turn, many short rounds each, so that
+//! whatever else the machine does meets both alike. A line per data set and job, its parts
+//! between tabs: the two, the peer, the median times in nanoseconds, and the median ratio.
+//!
+//! `ratios repeat DATA JOB SIDE TIMES` does one job so many times, for valgrind to count what
+//! happens in [`measured`].
 
 mod jobs;
 
+use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use jobs::{JOBS, SHAPES, job, shape_name};
+use jobs::{DATA, JOBS, Job, Run};
 
-/// How long a round of one side should take: long beside a clock's error, short beside the
-/// disturbances of a machine.
-const ROUND: Duration = Duration::from_millis(4);
+/// How long a round of one side should take: long beside a clock's error, and so short that most
+/// rounds pass before the scheduler lets others in, however many there are.
+const ROUND: Duration = Duration::from_micros(500);
 
-/// Rounds of each side.
-const ROUNDS: usize = 101;
+/// Rounds of each side, unless they take longer than `ENOUGH`; then at least `FEWEST`.
+const ROUNDS: usize = 501;
+const FEWEST: usize = 15;
+const ENOUGH: Duration = Duration::from_secs(2);
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments.as_slice() {
-        ["repeat", name, shape, side, times] => {
-            let shape = SHAPES.into_iter().find(|s| shape_name(*s) == *shape).expect("a shape of SHAPES");
-            let mut job = job(name, shape, side);
-            for _ in 0..times.parse::<u32>().expect("a number") {
-                job();
-            }
+        ["repeat", data, job, side, times] => {
+            let data = DATA.into_iter().find(|known| known.name == *data).expect("a data set");
+            let job = JOBS.into_iter().find(|known| known.name == *job).expect("a job");
+            let set_up = if *side == job.peer { job.theirs } else { job.ours };
+            let mut run = set_up(&(data.make)());
+            // What the first time allocates stays.
+            drop(run());
+            measured(&mut run, times.parse().expect("a number"));
         }
-        ["time"] | [] => {
-            for (name, sides) in JOBS {
-                let (peer, ours) = sides.split_last().expect("the last side is the peer");
-                for side in ours {
-                    for shape in SHAPES {
-                        let (ours, peer, ratio) = beside(job(name, shape, side), job(name, shape, peer));
-                        println!("{name} {} {side} {ours} {peer} {ratio}", shape_name(shape));
-                    }
+        ["time", only @ ..] => {
+            for data in DATA {
+                let is_wanted =
+                    |job: &Job| only.iter().all(|part| data.name.contains(part) || job.name.contains(part));
+                if !JOBS.iter().any(is_wanted) {
+                    continue;
+                }
+                let batches = (data.make)();
+                for job in JOBS.into_iter().filter(is_wanted) {
+                    let (ours, peer, ratio) = beside((job.ours)(&batches), (job.theirs)(&batches));
+                    println!("{}\t{}\t{}\t{ours}\t{peer}\t{ratio}", data.name, job.name, job.peer);
                 }
             }
         }
-        _ => panic!("usage: ratios time | ratios repeat JOB SHAPE SIDE TIMES"),
+        _ => eprintln!("nothing to do: this is for `cargo xtask ratios`"),
     }
 }
 
-/// The median times of both jobs in nanoseconds, and the median of the rounds' ratios.
-fn beside(mut ours: impl FnMut(), mut peer: impl FnMut()) -> (f64, f64, f64) {
+/// The median times of both sides in nanoseconds, and the median of the rounds' ratios.
+fn beside(mut ours: Run, mut peer: Run) -> (f64, f64, f64) {
+    assert!(ours() == peer(), "both sides decode the same");
     let (our_times, peer_times) = (repetitions(&mut ours), repetitions(&mut peer));
     let mut rounds = Vec::with_capacity(ROUNDS);
-    for _ in 0..ROUNDS {
+    let start = Instant::now();
+    while rounds.len() < FEWEST || rounds.len() < ROUNDS && start.elapsed() < ENOUGH {
         rounds.push((nanoseconds(&mut ours, our_times), nanoseconds(&mut peer, peer_times)));
     }
     let of = |number: fn(&(f64, f64)) -> f64| median(rounds.iter().map(number).collect());
@@ -57,21 +69,27 @@ fn beside(mut ours: impl FnMut(), mut peer: impl FnMut()) -> (f64, f64, f64) {
 }
 
 /// How often a job fits into a round; doing it so often warms it up.
-fn repetitions(job: &mut impl FnMut()) -> u32 {
+fn repetitions(run: &mut Run) -> u32 {
     let mut times = 1;
-    while nanoseconds(job, times) * f64::from(times) < ROUND.as_nanos() as f64 {
+    while nanoseconds(run, times) * f64::from(times) < ROUND.as_nanos() as f64 {
         times *= 2;
     }
     times
 }
 
 /// The mean time of so many repetitions.
-fn nanoseconds(job: &mut impl FnMut(), times: u32) -> f64 {
+fn nanoseconds(run: &mut Run, times: u32) -> f64 {
     let start = Instant::now();
-    for _ in 0..times {
-        job();
-    }
+    measured(run, times);
     start.elapsed().as_nanos() as f64 / f64::from(times)
+}
+
+/// Does a job so many times. valgrind finds this function by its name.
+#[inline(never)]
+fn measured(run: &mut Run, times: u32) {
+    for _ in 0..times {
+        drop(black_box(run()));
+    }
 }
 
 fn median(mut numbers: Vec<f64>) -> f64 {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::error::{ErrorKind, Result};
+use crate::limits::Limits;
 
 /// Why bytes had to be copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -23,10 +24,9 @@ pub enum CopyReason {
     Compressed,
     /// A buffer decompressed.
     Decompressed,
-    /// Values written into a pickle, or to a buffer beside it that says what is missing.
+    /// Values written into a pickle or read from one, where what Python takes is not laid out
+    /// as in Arrow: Python objects, booleans of a byte each, codes and datetimes beside nulls.
     Pickled,
-    /// Values read from a pickle.
-    Unpickled,
 }
 
 impl fmt::Display for CopyReason {
@@ -39,8 +39,7 @@ impl fmt::Display for CopyReason {
             CopyReason::Misaligned => "misaligned frame",
             CopyReason::Compressed => "compression",
             CopyReason::Decompressed => "decompression",
-            CopyReason::Pickled => "pickling",
-            CopyReason::Unpickled => "unpickling",
+            CopyReason::Pickled => "pickled values",
         })
     }
 }
@@ -91,13 +90,19 @@ impl CopyReport {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CopyBudget {
     pub(crate) allowed: Option<u64>,
-    /// The most that may become of compressed buffers and delta dictionaries.
+    /// The most that may become of compressed buffers, delta dictionaries and pickles, where they
+    /// are read.
     pub(crate) max_expanded: Option<u64>,
     expanded: u64,
     report: CopyReport,
 }
 
 impl CopyBudget {
+    /// For what is read where the caller set no limits.
+    pub(crate) fn of_reader() -> Self {
+        CopyBudget { max_expanded: Some(Limits::default().max_decompressed_bytes), ..Self::default() }
+    }
+
     pub(crate) fn report(&self) -> &CopyReport {
         &self.report
     }
@@ -129,7 +134,7 @@ impl CopyBudget {
                 ErrorKind::CopyLimit { column: name.to_owned(), reason, requested: total, allowed }.into()
             );
         }
-        if matches!(reason, CopyReason::Decompressed | CopyReason::Dictionary)
+        if matches!(reason, CopyReason::Decompressed | CopyReason::Dictionary | CopyReason::Pickled)
             && let Some(allowed) = self.max_expanded
         {
             let requested = self.expanded.saturating_add(bytes);

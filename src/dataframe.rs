@@ -7,6 +7,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field, Fields, Metadata, Schema, SchemaRef};
 
 use crate::copies::CopyBudget;
+use crate::decode::{Unknown, resolve};
 use crate::error::{Error, ErrorKind, Result};
 use crate::join::Join;
 use crate::wire::opaque;
@@ -155,15 +156,17 @@ impl DataFrame {
         Ok(DataFrame { schema, batches, metadata: self.metadata.clone() })
     }
 
-    /// One record batch per batch, sharing its columns.
+    /// One record batch per batch, sharing its columns. Opaque columns become Arrow arrays
+    /// as [`Decoder::resolve`](crate::Decoder::resolve) makes them.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Opaque`] if a column is opaque; [`ErrorKind::Arrow`] if a column that
-    /// the schema calls non-nullable has nulls.
+    /// [`ErrorKind::Opaque`] if an opaque column has no Arrow type, or is refused, and why;
+    /// [`ErrorKind::Arrow`] if a column that the schema calls non-nullable has nulls.
     pub fn into_record_batches(self) -> Result<Vec<RecordBatch>> {
-        let schema = self.schema;
-        self.batches.into_iter().map(|batch| batch.into_record_batch(schema.clone())).collect()
+        let df = resolve(self, &mut CopyBudget::of_reader(), Unknown::IsAnError)?;
+        let schema = df.schema;
+        df.batches.into_iter().map(|batch| batch.into_record_batch(schema.clone())).collect()
     }
 
     /// All rows as one record batch: shared if there is one batch, **copied** into new
@@ -173,7 +176,8 @@ impl DataFrame {
     ///
     /// As [`into_record_batches`](Self::into_record_batches).
     pub fn into_record_batch(self) -> Result<RecordBatch> {
-        let DataFrame { schema, mut batches, .. } = self;
+        let df = resolve(self, &mut CopyBudget::of_reader(), Unknown::IsAnError)?;
+        let DataFrame { schema, mut batches, .. } = df;
         if batches.len() == 1
             && let Some(batch) = batches.pop()
         {
@@ -237,17 +241,15 @@ impl Batch {
         }
     }
 
+    /// The batch without columns that are opaque, of which there are none once they are
+    /// resolved.
     fn into_record_batch(self, schema: SchemaRef) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
-        let native = |(index, column): (usize, Column)| match column {
-            Column::Native(array) => Ok(array),
-            Column::Opaque(opaque) => Err(Error::from(ErrorKind::Opaque {
-                column: schema.fields().get(index).map(|f| f.name().clone()).unwrap_or_default(),
-                type_name: opaque.type_name().to_owned(),
-            })),
-        };
-        let columns = self.columns.into_iter().enumerate().map(native).collect::<Result<_>>()?;
-        RecordBatch::try_new_with_options(schema, columns, &options)
+        let columns = self.columns.into_iter().filter_map(|column| match column {
+            Column::Native(array) => Some(array),
+            Column::Opaque(_) => None,
+        });
+        RecordBatch::try_new_with_options(schema, columns.collect(), &options)
             .map_err(|source| ErrorKind::Arrow { column: String::new(), source }.into())
     }
 }

@@ -6,7 +6,7 @@ use arrow_schema::{ArrowError, DataType};
 use flatbuffers::InvalidFlatbuffer;
 
 use crate::copies::CopyReason;
-use crate::pickle::Inexact;
+use crate::pickle::{Inexact, PickleFault};
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -36,6 +36,14 @@ impl Error {
         *self.0
     }
 
+    /// Names the column whose pickle it is.
+    pub(crate) fn in_column(mut self, name: &str) -> Self {
+        if let ErrorKind::Pickle { column, .. } = &mut *self.0 {
+            name.clone_into(column);
+        }
+        self
+    }
+
     /// Who has to change something: the sender, the caller, or the machine.
     pub fn fault(&self) -> Fault {
         use ErrorKind::*;
@@ -48,7 +56,12 @@ impl Error {
             | CodecDisabled { .. }
             | Inexact { .. }
             | Opaque { .. } => Fault::Caller,
-            Limit { .. } | CopyLimit { .. } => Fault::Limit,
+            Limit { .. } | CopyLimit { .. } | Pickle { refused: PickleFault::Budget { .. }, .. } => {
+                Fault::Limit
+            }
+            Pickle { refused: PickleFault::Type { .. } | PickleFault::NoArrowType { .. }, .. } => {
+                Fault::Caller
+            }
             Memory { .. } | Io(_) | CodecFailed { .. } => Fault::System,
             _ => Fault::Input,
         }
@@ -322,6 +335,8 @@ pub enum ErrorKind {
         column: String,
         /// What it holds: the sender's name of the type.
         type_name: String,
+        /// Why it has no Arrow values.
+        reason: Box<Error>,
     },
     /// A column that no pickle carries without changing it.
     Inexact {
@@ -329,6 +344,16 @@ pub enum ErrorKind {
         column: String,
         /// Why.
         reason: Inexact,
+    },
+    /// A pickle that is malformed, asks for what is not allowed, or whose values are not
+    /// what was asked for.
+    Pickle {
+        /// The column, if the pickle is one of a column.
+        column: String,
+        /// The byte of the pickle: of the opcode, or of the value or call that is meant.
+        position: u64,
+        /// What was refused.
+        refused: PickleFault,
     },
     /// The input asks for more than [`Limits`](crate::Limits) allows.
     Limit {
@@ -575,13 +600,22 @@ impl fmt::Display for ErrorKind {
                 f,
                 "the payload of opaque column {column:?} was lost: something re-wrote the stream on the way"
             ),
-            Opaque { column, type_name } => {
-                write!(f, "column {column:?} is opaque (a pickled {type_name}): it has no Arrow values")
+            Opaque { column, type_name, reason } => {
+                write!(
+                    f,
+                    "column {column:?} is opaque (a pickled {type_name}) and has no Arrow values: {reason}"
+                )
             }
             Inexact { column, reason } => write!(
                 f,
                 "column {column:?} cannot be pickled exactly: {reason}; let it travel as its Arrow buffers (`Carriage::OpaqueOrNative`), or change it"
             ),
+            Pickle { column, position, refused } if column.is_empty() => {
+                write!(f, "pickle refused at byte {position}: {refused}")
+            }
+            Pickle { column, position, refused } => {
+                write!(f, "column {column:?}: pickle refused at byte {position}: {refused}")
+            }
             Limit { limit, requested, allowed } => {
                 write!(f, "the input asks for {requested} where `Limits::{limit}` allows {allowed}")
             }

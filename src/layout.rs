@@ -246,12 +246,15 @@ fn buffers(meta: &BatchMeta<'_>, kind: MessageKind, wire: &WireSchema) -> Result
     }
     let mut parts = parts.into_iter();
     let mut buffers = Vec::new();
+    let mut declared = Vec::new();
     for (index, entry) in meta.buffers.iter().enumerate() {
         let (column, part) = parts.next().unwrap_or((usize::MAX, Part::Buffers));
         let span = meta.span(entry).ok_or_else(|| meta.outside(index, wire.column_name(column)))?;
         buffers.push(BufferLayout { column, part, offset: span.offset, length: span.length });
+        declared.push(span);
     }
-    if let Some(note) = &meta.note {
+    // A note of another body names no frames.
+    if let Some(note) = meta.payload(&declared) {
         for (column, spans) in note.columns() {
             buffers.extend(spans.iter().map(|span| BufferLayout {
                 column,

@@ -20,9 +20,9 @@ pub struct Limits {
     /// Bytes of one message's body. Default 1 TiB: a body is only ever as large as what
     /// arrives, so the default bounds nothing but arithmetic.
     pub max_body_bytes: u64,
-    /// Bytes that compressed buffers, and dictionaries by joining deltas, may become in one
-    /// call: what a few bytes of input can turn into. Default 8 GiB; raise it for larger
-    /// compressed dataframes.
+    /// Bytes that compressed buffers, dictionaries by joining deltas, and the values of pickles
+    /// may become in one call: what a few bytes of input can turn into. Default 8 GiB; raise it
+    /// for larger compressed dataframes.
     pub max_decompressed_bytes: u64,
     /// Rows of a column whose rows take no bytes (null, zero-width, run-end encoded, no
     /// columns at all): nothing else bounds their number. Default 2³¹ − 1.

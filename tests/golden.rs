@@ -13,7 +13,7 @@ use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 use arrow::ipc::reader::{FileReader, StreamReader};
 use arrow::ipc::{Message, MessageHeader, MetadataVersion, root_as_footer, root_as_message};
-use arrow_frames::{Column, DataFrame, Frames, OpaqueColumn, StreamSource, from_buffers};
+use arrow_frames::{Column, DataFrame, Decoder, Frames, OpaqueColumn, StreamSource, from_buffers};
 use common::assert_same;
 use made::Golden;
 
@@ -146,6 +146,24 @@ fn opaque_note_names_the_codec() {
     let note = batch.custom_metadata().unwrap().get(0).value().unwrap();
     let start = format!(r#"{{"version":1,"body_length":{},"codec":"zstd","opaque":["#, batch.bodyLength());
     assert!(note.starts_with(&start), "{note}");
+}
+
+#[test]
+fn files_for_pandas_hold_what_was_pickled() {
+    for name in ["pandas", "pandas_lz4"] {
+        if !all().any(|golden| golden.name == name) {
+            continue;
+        }
+        for (ending, of_bytes) in
+            [("arrows", Frames::from_stream as fn(Buffer) -> _), ("arrow", Frames::from_file)]
+        {
+            let mut decoder = Decoder::new();
+            let df = decoder.decode(of_bytes(committed(name, ending).into()).unwrap()).unwrap();
+            assert_eq!(opaque_columns(&df).len(), 2 * 7, "{name}.{ending}");
+            let resolved = decoder.resolve(df).unwrap();
+            assert_same(&made::for_pandas(), &resolved, &|| format!("{name}.{ending}"));
+        }
+    }
 }
 
 #[test]

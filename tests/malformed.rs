@@ -11,7 +11,7 @@ mod made;
 mod memory;
 #[path = "malformed/raw.rs"]
 mod raw;
-#[path = "malformed/sites.rs"]
+#[path = "../fuzz/src/sites.rs"]
 mod sites;
 #[path = "malformed/touch.rs"]
 mod touch;
@@ -148,7 +148,7 @@ fn flipped_bits_in_frames() {
 #[test]
 fn replaced_numbers_in_streams() {
     for (_, bytes) in streams() {
-        replace_numbers(&bytes, &sites::of_stream(&bytes, 0), Form::Stream);
+        replace_numbers(&bytes, &of_stream(&bytes, 0), Form::Stream);
     }
 }
 
@@ -156,14 +156,14 @@ fn replaced_numbers_in_streams() {
 fn replaced_numbers_in_files() {
     for (_, bytes) in files() {
         // The messages of a file are those of the stream; its footer is its own.
-        replace_numbers(&bytes, &[sites::of_footer(&bytes)], Form::File);
+        replace_numbers(&bytes, &[sites::of_footer(&bytes).unwrap()], Form::File);
     }
 }
 
 #[test]
 fn replaced_pairs_of_numbers_in_streams() {
     for (name, bytes) in streams() {
-        replace_pairs(&bytes, &sites::of_stream(&bytes, 0), Form::Stream, name);
+        replace_pairs(&bytes, &of_stream(&bytes, 0), Form::Stream, name);
     }
 }
 
@@ -171,8 +171,8 @@ fn replaced_pairs_of_numbers_in_streams() {
 fn replaced_pairs_of_numbers_in_files() {
     for (name, bytes) in files() {
         // Pairs across messages and the footer.
-        let mut sites = sites::of_footer(&bytes);
-        sites.sites.extend(sites::of_stream(&bytes, 8).into_iter().flat_map(|sites| sites.sites));
+        let mut sites = sites::of_footer(&bytes).unwrap();
+        sites.sites.extend(of_stream(&bytes, 8).into_iter().flat_map(|sites| sites.sites));
         replace_pairs(&bytes, &[sites], Form::File, name);
     }
 }
@@ -180,7 +180,7 @@ fn replaced_pairs_of_numbers_in_files() {
 #[test]
 fn replaced_words_in_metadata() {
     for (_, bytes) in streams() {
-        for sites in sites::of_stream(&bytes, 0) {
+        for sites in of_stream(&bytes, 0) {
             let mut bytes = bytes.clone();
             for position in sites.metadata {
                 // Whatever lies there: offsets, vtables, lengths of text.
@@ -196,6 +196,13 @@ fn replaced_words_in_metadata() {
             }
         }
     }
+}
+
+/// The numbers of every message of a sound stream.
+fn of_stream(bytes: &[u8], position: usize) -> Vec<Sites> {
+    let found = sites::of_stream(bytes, position);
+    assert!(found.end.is_some(), "the stream is cut");
+    found.messages
 }
 
 /// A stream that is cut says so, and where.

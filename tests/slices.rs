@@ -14,6 +14,8 @@ use arrow::array::{
 };
 use arrow::datatypes::*;
 use arrow_buffer::{Buffer, OffsetBuffer};
+#[cfg(any(feature = "lz4", feature = "zstd"))]
+use arrow_frames::{Compression, Layout, Part};
 use arrow_frames::{DataFrame, Encoder, Frames, Target, from_buffers};
 
 use common::*;
@@ -442,6 +444,50 @@ fn unused_data_buffers_cost_nothing() {
     let lists =
         ListArray::new(item(DataType::Utf8View), OffsetBuffer::from_lengths([2; 10_000]), array, None);
     check_array(Arc::new(lists.slice(7_000, 1)), "one list");
+}
+
+/// A slice of views may use few of their data buffers: the first, the last, or some between
+/// them. What is left of the others is an empty buffer, which polars cannot read where the
+/// message is compressed.
+#[cfg(any(feature = "lz4", feature = "zstd"))]
+#[test]
+fn compressed_views_have_no_empty_data_buffer() {
+    #[cfg(feature = "lz4")]
+    let codec = Compression::Lz4;
+    #[cfg(not(feature = "lz4"))]
+    let codec = Compression::Zstd(1);
+    let texts = (0..40).map(|n| format!("{n} is longer than an inline view")).collect::<Vec<_>>();
+    let buffers: Vec<Buffer> = texts.iter().map(Buffer::from_slice_ref).collect();
+    let view = |number: usize| match number % 4 {
+        0 => make_view(b"inline", 0, 0),
+        _ => make_view(texts[number].as_bytes(), number as u32, 0),
+    };
+    let all: ArrayRef =
+        Arc::new(StringViewArray::new((0..40).map(view).collect::<Vec<_>>().into(), buffers.clone(), None));
+    let empty = [Buffer::default(), buffers[1].clone(), Buffer::default()];
+    let second = make_view(texts[1].as_bytes(), 1, 0);
+    let around: ArrayRef = Arc::new(StringViewArray::new(vec![second; 9].into(), empty, None));
+    let inline: ArrayRef =
+        Arc::new(StringViewArray::new(vec![view(0); 9].into(), vec![Buffer::default()], None));
+
+    let slices = [(0, 40), (0, 6), (30, 10), (10, 20), (16, 1), (17, 1), (39, 1)];
+    let slices = slices.map(|(from, rows)| all.slice(from, rows));
+    for array in slices.into_iter().chain([around, inline]) {
+        for nested in [array.clone(), in_list(&item(DataType::Utf8View), &array).1] {
+            let field = Arc::new(Field::new("views", nested.data_type().clone(), true));
+            let df = one_column(&field, &nested);
+            let frames = Encoder::new(Target::Arrow).with_compression(codec).encode(&df).unwrap();
+            let layout = Layout::of_frames(&frames);
+            let declared = layout.messages.iter().flat_map(|message| &message.buffers);
+            let data = declared.filter(|buffer| buffer.part == Part::Values);
+            assert!(
+                data.clone().all(|buffer| buffer.length > 0),
+                "{data:?}",
+                data = data.collect::<Vec<_>>()
+            );
+            assert_same(&df, &from_buffers(frames).unwrap(), &|| format!("{nested:?}"));
+        }
+    }
 }
 
 /// A slice of a slice of a slice is a slice.

@@ -135,6 +135,40 @@ fn a_prefix_that_is_cut_says_what_it_needs() {
 }
 
 #[test]
+fn a_stream_may_come_in_pieces_of_whole_messages() {
+    let column =
+        |values: Vec<i8>| RecordBatch::try_from_iter([("c", Arc::new(Int8Array::from(values)) as _)]);
+    let batches = [column(vec![1, 2]).unwrap(), column(vec![]).unwrap(), column(vec![3]).unwrap()];
+    let mut encoder = Encoder::new(Target::Arrow);
+    let mut pieces = vec![stream(&encoder.start(&batches[0].schema()).unwrap())];
+    pieces.extend(batches.iter().map(|batch| stream(&encoder.encode_batch(batch).unwrap())));
+    pieces.push(stream(&encoder.finish().unwrap()));
+    pieces.last_mut().unwrap().extend_from_slice(b"what follows is not ours");
+
+    let mut decoder = Decoder::new();
+    let mut decoded = Vec::new();
+    for piece in &pieces {
+        assert!(!decoder.is_finished());
+        decoded.extend(decoder.decode_stream(piece.clone()).unwrap().into_record_batches().unwrap());
+    }
+    assert!(decoder.is_finished());
+    assert_eq!(decoded, batches);
+
+    // Cut at any byte it is an error, or is reported as unfinished; the error says where.
+    let whole = stream(&to_buffers(&DataFrame::from(batches[0].clone()), Target::Arrow).unwrap());
+    for length in 0..whole.len() {
+        let mut decoder = Decoder::new();
+        let cut = decoder.decode_stream(whole[..length].to_vec());
+        let by_frames = Frames::from_stream(whole[..length].to_vec()).and_then(|f| Decoder::new().decode(f));
+        match (cut, by_frames) {
+            (Ok(_), Ok(_)) => assert!(!decoder.is_finished()),
+            (Err(cut), Err(by_frames)) => assert_eq!(cut.to_string(), by_frames.to_string()),
+            (cut, by_frames) => panic!("at {length}: {cut:?}, {by_frames:?}"),
+        }
+    }
+}
+
+#[test]
 fn a_column_of_another_length_is_named() {
     let column = Column::from(Arc::new(Int8Array::from(vec![1, 2])) as ArrayRef);
     let error = Batch::try_new(vec![column], 3).unwrap_err();

@@ -101,16 +101,18 @@ fn a_stream_or_a_file_in_one_buffer_is_read_where_it_lies() {
     for_each_unsliced(|name, df| {
         let frames = Encoder::new(Target::Arrow).encode(df).unwrap();
         let stream: Vec<u8> = frames.segments().unwrap().flatten().copied().collect();
-        for (form, bytes) in [("stream", stream), ("file", file_bytes(&frames))] {
+        let file = file_bytes(&frames);
+        for (form, bytes) in [("stream", stream.clone()), ("stream in one pass", stream), ("file", file)] {
             // From a slice: 64 bytes aligned, as a map is.
             let bytes = Buffer::from_slice_ref(&bytes);
             let inside = bytes.as_slice().as_ptr_range();
-            let taken = match form {
-                "stream" => Frames::from_stream(bytes.clone()),
-                _ => Frames::from_file(bytes.clone()),
+            let decoded = match form {
+                "stream" => decoder.decode(Frames::from_stream(bytes.clone()).unwrap()),
+                "stream in one pass" => decoder.decode_stream(bytes.clone()),
+                _ => decoder.decode(Frames::from_file(bytes.clone()).unwrap()),
             };
-            let decoded =
-                decoder.decode(taken.unwrap()).unwrap_or_else(|error| panic!("{name}, {form}: {error}"));
+            let decoded = decoded.unwrap_or_else(|error| panic!("{name}, {form}: {error}"));
+            assert_same(df, &decoded, &|| format!("{name}, {form}"));
             for (start, _) in places(&decoded) {
                 assert!(inside.contains(&start), "{name}, {form}");
             }

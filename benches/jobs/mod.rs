@@ -1,125 +1,84 @@
-//! The jobs that are measured, each beside arrow-ipc doing the same on the same data.
+//! The jobs that are measured, each beside arrow-ipc doing the same with the same data.
 //!
 //! Both sides are handed shared memory anew each time, validate, and drop what they made.
-//! `StreamEncoder` returns shared buffers as `Encoder` does. What is decoded lies in one region
-//! of memory on both sides: for `Decoder` as frames, for `StreamDecoder` as a stream, from which
-//! it slices.
+//! What is known in advance (a schema, a dictionary) is known to both.
 
-use std::hint::black_box;
-use std::sync::Arc;
+mod data;
+mod decode;
+mod encode;
+mod transport;
 
-use arrow::array::{ArrayRef, Float64Array, RecordBatch};
+use arrow::array::RecordBatch;
 use arrow_buffer::Buffer;
-use arrow_frames::{DataFrame, Decoder, Encoder, Frames, Target, from_buffers, to_buffers};
-use arrow_ipc::reader::StreamDecoder;
-use arrow_ipc::writer::StreamEncoder;
+use arrow_ipc::writer::StreamWriter;
 
-/// Columns × rows of float64 without nulls.
-pub const SHAPES: [(usize, usize); 3] = [(10, 1_000_000), (100, 10_000), (10_000, 100)];
+pub use data::DATA;
 
-/// A job by name, and who can do it.
-pub const JOBS: [(&str, &[&str]); 4] = [
-    ("encode_batch", &["arrow_frames", "StreamEncoder"]),
-    ("encode_one_shot", &["arrow_frames", "StreamEncoder"]),
-    ("decode_batch", &["arrow_frames", "StreamDecoder"]),
-    ("decode_self_contained", &["arrow_frames", "arrow_frames_stream", "StreamDecoder"]),
+/// A job that was set up: each call does it once, and returns the batches that it decoded, so
+/// that both sides can be compared, or none if it encodes.
+pub type Run = Box<dyn FnMut() -> Vec<RecordBatch>>;
+
+/// What is done with a data set by this library and by its peer.
+pub struct Job {
+    /// What it is called.
+    pub name: &'static str,
+    /// Sets it up with this library.
+    pub ours: fn(&[RecordBatch]) -> Run,
+    /// The type of arrow-ipc beside it.
+    pub peer: &'static str,
+    /// Sets it up with that.
+    pub theirs: fn(&[RecordBatch]) -> Run,
+}
+
+/// All jobs.
+pub const JOBS: [Job; 7] = [
+    Job {
+        name: "encode batches",
+        ours: encode::batches,
+        peer: "StreamEncoder",
+        theirs: encode::batches_by_peer,
+    },
+    Job {
+        name: "encode with schema",
+        ours: encode::whole,
+        peer: "StreamEncoder",
+        theirs: encode::whole_by_peer,
+    },
+    Job {
+        name: "decode batches",
+        ours: decode::batches,
+        peer: "StreamDecoder",
+        theirs: decode::batches_by_peer,
+    },
+    Job {
+        name: "decode frames",
+        ours: decode::frames,
+        peer: "StreamDecoder",
+        theirs: decode::stream_by_peer,
+    },
+    Job {
+        name: "decode stream",
+        ours: decode::stream,
+        peer: "StreamDecoder",
+        theirs: decode::stream_by_peer,
+    },
+    Job {
+        name: "write stream",
+        ours: transport::write,
+        peer: "StreamWriter",
+        theirs: transport::write_by_peer,
+    },
+    Job { name: "read stream", ours: transport::read, peer: "StreamReader", theirs: transport::read_by_peer },
 ];
 
-/// The name of a shape.
-pub fn shape_name((columns, rows): (usize, usize)) -> String {
-    format!("{columns}x{rows}_f64")
-}
-
-/// Sets a job up: each call of what is returned does it once.
-pub fn job(name: &str, shape: (usize, usize), side: &str) -> Box<dyn FnMut()> {
-    let batch = floats(shape);
-    let schema = batch.schema();
-    match (name, side) {
-        ("encode_batch", "arrow_frames") => {
-            let mut encoder = Encoder::new(Target::Arrow);
-            encoder.start(&schema).expect("a schema of floats");
-            Box::new(move || drop(black_box(encoder.encode_batch(black_box(&batch)).expect("encodes"))))
-        }
-        ("encode_batch", "StreamEncoder") => {
-            let mut encoder = StreamEncoder::try_new(&schema).expect("a schema of floats");
-            encoder.encode(&batch).expect("encodes");
-            Box::new(move || drop(black_box(encoder.encode(black_box(&batch)).expect("encodes"))))
-        }
-        ("encode_one_shot", "arrow_frames") => Box::new(move || {
-            let df = DataFrame::from(black_box(&batch).clone());
-            drop(black_box(to_buffers(&df, Target::Arrow).expect("encodes")));
-        }),
-        ("encode_one_shot", "StreamEncoder") => Box::new(move || {
-            let batch = black_box(&batch);
-            let mut encoder = StreamEncoder::try_new(&batch.schema()).expect("a schema of floats");
-            let mut buffers = encoder.encode(batch).expect("encodes");
-            buffers.extend(encoder.finish().expect("ends"));
-            drop(black_box(buffers));
-        }),
-        ("decode_batch", "arrow_frames") => {
-            let mut encoder = Encoder::new(Target::Arrow);
-            let mut decoder = Decoder::new();
-            decoder.decode(encoder.start(&schema).expect("a schema of floats")).expect("decodes");
-            let frames = received(encoder.encode_batch(&batch).expect("encodes"));
-            Box::new(move || {
-                let df = decoder.decode(black_box(&frames).clone());
-                drop(black_box(df.and_then(DataFrame::into_record_batch).expect("decodes")));
-            })
-        }
-        ("decode_batch", "StreamDecoder") => {
-            let mut encoder = StreamEncoder::try_new(&schema).expect("a schema of floats");
-            let mut first = joined(&encoder.encode(&batch).expect("encodes"));
-            let second = joined(&encoder.encode(&batch).expect("encodes"));
-            let mut decoder = StreamDecoder::new();
-            decoder.decode(&mut first).expect("decodes").expect("a batch");
-            Box::new(move || {
-                let mut buffer = black_box(&second).clone();
-                drop(black_box(decoder.decode(&mut buffer).expect("decodes").expect("a batch")));
-            })
-        }
-        ("decode_self_contained", "arrow_frames") => {
-            let frames = received(to_buffers(&DataFrame::from(batch), Target::Arrow).expect("encodes"));
-            Box::new(move || {
-                let df = from_buffers(black_box(&frames).clone());
-                drop(black_box(df.and_then(DataFrame::into_record_batch).expect("decodes")));
-            })
-        }
-        ("decode_self_contained", "arrow_frames_stream") => {
-            let frames = to_buffers(&DataFrame::from(batch), Target::Arrow).expect("encodes");
-            let stream = stream(&frames);
-            Box::new(move || {
-                let df = Frames::from_stream(black_box(&stream).clone()).and_then(from_buffers);
-                drop(black_box(df.and_then(DataFrame::into_record_batch).expect("decodes")));
-            })
-        }
-        ("decode_self_contained", "StreamDecoder") => {
-            let mut encoder = StreamEncoder::try_new(&schema).expect("a schema of floats");
-            let stream = joined(&encoder.encode(&batch).expect("encodes"));
-            Box::new(move || {
-                let mut decoder = StreamDecoder::new();
-                let mut buffer = black_box(&stream).clone();
-                drop(black_box(decoder.decode(&mut buffer).expect("decodes").expect("a batch")));
-            })
-        }
-        _ => panic!("{side} has no job {name}"),
-    }
-}
-
-fn floats((columns, rows): (usize, usize)) -> RecordBatch {
-    RecordBatch::try_from_iter((0..columns).map(|column| {
-        let values = (0..rows).map(|row| (row * 31 + column) as f64).collect::<Vec<_>>();
-        (format!("column_{column}"), Arc::new(Float64Array::from(values)) as ArrayRef)
-    }))
-    .expect("columns of one length")
-}
-
-/// Frames as they arrive: in one region of memory, as the peer's stream is.
-fn received(frames: Frames) -> Frames {
-    Frames::from_stream(stream(&frames)).expect("is a stream")
-}
-
-fn stream(frames: &Frames) -> Buffer {
-    Buffer::from_vec(frames.segments().expect("is a stream").collect::<Vec<_>>().concat())
+/// The stream of some batches as the peer writes it: what both sides read.
+fn written_by_peer(data: &[RecordBatch]) -> Vec<u8> {
+    let mut stream = Vec::new();
+    let mut writer = StreamWriter::try_new(&mut stream, data[0].schema_ref()).expect("a schema");
+    data.iter().for_each(|batch| writer.write(batch).expect("writes"));
+    writer.finish().expect("ends");
+    drop(writer);
+    stream
 }
 
 /// All bytes of a list of buffers, in one.

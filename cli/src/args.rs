@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use arrow_frames::pickle::{Forms, ZonedForm};
 use arrow_frames::{Compression, Encoder, Target};
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -74,9 +75,11 @@ pub struct ReceiverArgs {
 /// Show the messages, columns and frames of an Arrow IPC stream or file
 ///
 /// Input that does not decode is shown as far as it is sound, with what is wrong there.
+/// Of a .pkl file, with its out-of-band buffers beside it (.buf0, .buf1, …), the opcodes are
+/// shown, and what the restricted reader makes of them; nothing of it is executed.
 #[derive(clap::Args)]
 pub struct InspectArgs {
-    /// An Arrow IPC stream or file; `-` is stdin
+    /// An Arrow IPC stream or file, or a .pkl file; `-` is stdin
     pub file: PathBuf,
     /// Print one JSON document
     #[arg(long)]
@@ -164,6 +167,8 @@ pub enum For {
     Arrow,
     /// pandas: categoricals, strings and zoned timestamps travel as pickles
     Pandas,
+    /// The same, and zoned timestamps of every unit load before pandas 2.1 too
+    AnyPandas,
 }
 
 impl For {
@@ -171,7 +176,7 @@ impl For {
     pub fn target(self) -> Target {
         match self {
             For::Arrow => Target::Arrow,
-            For::Pandas => Target::Pandas,
+            For::Pandas | For::AnyPandas => Target::Pandas,
         }
     }
 
@@ -180,6 +185,7 @@ impl For {
         match self {
             For::Arrow => "arrow",
             For::Pandas => "pandas",
+            For::AnyPandas => "any-pandas",
         }
     }
 }
@@ -215,7 +221,8 @@ impl Codec {
 
 /// An encoder for the options of the command line.
 pub fn encoder(target: For, codec: Option<Codec>) -> Encoder {
-    let encoder = Encoder::new(target.target());
+    let zoned = if target == For::AnyPandas { ZonedForm::AnyPandas } else { ZonedForm::Shared };
+    let encoder = Encoder::new(target.target()).with_forms(Forms { zoned, ..Forms::default() });
     match codec {
         Some(codec) => encoder.with_compression(codec.compression()),
         None => encoder,

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice, IsTerminal, Write};
 use std::path::Path;
 
-use arrow_frames::DataFrame;
+use arrow_frames::{DataFrame, Decoder};
 
 use crate::args::{ConvertArgs, For};
 use crate::failure::{Failure, Outcome};
@@ -37,7 +37,12 @@ pub fn run(args: &ConvertArgs) -> Outcome {
             "a terminal cannot show this format: name a file, or use a pipe",
         ));
     }
-    let df = Input::open(&args.input, args.from)?.dataframe()?;
+    let mut df = Input::open(&args.input, args.from)?.dataframe()?;
+    if args.target == For::Arrow {
+        // What was pickled for pandas becomes Arrow again, which every reader sees.
+        let resolved = Decoder::new().resolve(df);
+        df = resolved.map_err(|error| Failure::of_file(&args.input, error))?;
+    }
     let form = Form { format, codec: args.compress, target: args.target };
     if input::is_pipe(output) {
         print(df, form)

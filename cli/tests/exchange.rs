@@ -119,6 +119,34 @@ fn a_pickled_column_arrives_where_arrow_ipc_gives_up() {
 }
 
 #[test]
+fn flights_for_pandas_arrive_equal() {
+    let json = exchange(&flights(), &["--target", "pandas"]);
+    is_equal(&json, 60_000, 19);
+    assert_eq!(json["target"], "pandas");
+    let opaque = [
+        ("carrier", "category"),
+        ("tailnum", "str"),
+        ("origin", "category"),
+        ("dest", "category"),
+        ("time_hour", "datetime64[ns, America/New_York]"),
+    ];
+    for column in json["columns"].as_array().unwrap() {
+        let name = column["name"].as_str().unwrap();
+        let Some((_, type_name)) = opaque.iter().find(|(opaque, _)| *opaque == name) else {
+            assert_eq!(column["kind"], "native", "{name}");
+            continue;
+        };
+        assert_eq!((&column["kind"], &column["type"]), (&"opaque".into(), &(*type_name).into()), "{name}");
+        assert!(column["frames"].as_u64().unwrap() >= 2, "{name}: a pickle and its buffers");
+        // None of them has nulls but the tail number, whose bitmap starts at a byte.
+        assert_eq!(column["copied"]["encode"].as_array().unwrap().len(), 0, "{column}");
+        assert_eq!(column["copied"]["decode"].as_array().unwrap().len(), 0, "{column}");
+    }
+    let text = run(["exchange", "--target", "pandas", flights().to_str().unwrap()]).succeeds();
+    assert!(text.contains("for pandas") && text.contains("opaque"), "{text}");
+}
+
+#[test]
 fn bad_data_is_one_line_that_names_the_file() {
     let folder = Folder::new();
     let real = fs::read(flights()).unwrap();

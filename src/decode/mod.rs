@@ -18,7 +18,8 @@
 mod arrays;
 mod dictionaries;
 mod reader;
-mod trusted;
+mod resolve;
+pub(crate) mod trusted;
 mod validate;
 
 use arrow_buffer::Buffer;
@@ -39,6 +40,7 @@ use reader::{Incoming, Reader};
 use trusted::Trust;
 
 pub(crate) use reader::aligned_copy;
+pub(crate) use resolve::{Unknown, resolve};
 
 /// Rebuilds a dataframe from a header and its frames, without copying a column: each
 /// array's buffers are the frames.
@@ -202,34 +204,88 @@ impl Decoder {
     /// See [`from_buffers`]; [`ErrorKind::SchemaMissing`] if no stream was started. After an
     /// error the decoder starts anew.
     pub fn decode(&mut self, frames: Frames) -> Result<DataFrame> {
+        let (header, buffers) = frames.into_parts();
+        self.decode_messages(&header, Some(buffers))
+    }
+
+    /// Decodes an Arrow IPC stream that lies in one buffer (a received body, a file), or a
+    /// piece of one that ends between two messages: each array's buffers are slices of it.
+    ///
+    /// This is [`Frames::from_stream`] and [`decode`](Self::decode) in one pass over the
+    /// metadata. What follows an end marker is ignored.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use std::sync::Arc;
+    /// # use arrow::array::{ArrayRef, Int8Array, RecordBatch};
+    /// # use arrow_frames::{DataFrame, Decoder, Target, to_buffers};
+    /// # let a: ArrayRef = Arc::new(Int8Array::from(vec![1, 2, 3]));
+    /// # let batch = RecordBatch::try_from_iter([("a", a)])?;
+    /// # let frames = to_buffers(&DataFrame::from(batch.clone()), Target::Arrow)?;
+    /// let received: Vec<u8> = frames.segments()?.flatten().copied().collect();
+    ///
+    /// let mut decoder = Decoder::new();
+    /// let df = decoder.decode_stream(received)?;
+    /// assert!(decoder.is_finished());
+    /// assert_eq!(df.into_record_batch()?, batch);
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`decode`](Self::decode), and [`ErrorKind::Truncated`] if a body ends early.
+    pub fn decode_stream(&mut self, stream: impl Into<Buffer>) -> Result<DataFrame> {
+        self.decode_messages(&stream.into(), None)
+    }
+
+    /// Turns opaque columns into Arrow arrays, as far as they have an Arrow type: those that
+    /// were pickled for pandas become what they were, to the schema's metadata. Nothing is
+    /// executed. The others stay opaque. Counts in [`copies`](Decoder::copies), and within
+    /// the same cap, together with what the last [`decode`](Decoder::decode) copied.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::CopyLimit`].
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::sync::Arc;
+    /// use arrow::array::{ArrayRef, RecordBatch, StringArray};
+    /// use arrow_frames::{Column, DataFrame, Decoder, Target, to_buffers};
+    ///
+    /// let name: ArrayRef = Arc::new(StringArray::from(vec!["lo", "hi"]));
+    /// let batch = RecordBatch::try_from_iter([("name", name)])?;
+    /// let frames = to_buffers(&DataFrame::from(batch.clone()), Target::Pandas)?;
+    ///
+    /// let mut decoder = Decoder::new().with_max_copied_bytes(0);
+    /// let df = decoder.decode(frames)?;
+    /// assert!(matches!(df.batches()[0].column(0), Some(Column::Opaque(_))));
+    /// assert_eq!(decoder.resolve(df)?.into_record_batch()?, batch);
+    /// # Ok(()) }
+    /// ```
+    pub fn resolve(&mut self, df: DataFrame) -> Result<DataFrame> {
+        self.copies.max_expanded = Some(self.limits.max_decompressed_bytes);
+        resolve::resolve(df, &mut self.copies, Unknown::StaysOpaque)
+    }
+
+    /// Decodes messages: of a header whose frames lie apart, or of a stream with bodies.
+    fn decode_messages(&mut self, messages: &Buffer, frames: Option<Vec<Buffer>>) -> Result<DataFrame> {
         self.copies.reset();
         self.copies.max_expanded = Some(self.limits.max_decompressed_bytes);
         self.finished = false;
-        let (header, buffers) = frames.into_parts();
-        let stream = self.stream.take();
-        let (stream, df) = self.decode_messages(stream, &header, buffers)?;
-        self.stream = Some(stream);
-        Ok(df)
-    }
-
-    fn decode_messages(
-        &mut self,
-        mut stream: Option<Stream>,
-        header: &Buffer,
-        buffers: Vec<Buffer>,
-    ) -> Result<(Stream, DataFrame)> {
+        let mut stream = self.stream.take();
         let limits = &self.limits;
         let mut work = Work {
             limits,
             trust: self.trust,
             copies: &mut self.copies,
-            incoming: Incoming::new(header, buffers, limits),
+            incoming: Incoming::new(messages, frames, limits),
         };
         let mut batches = Vec::new();
         let mut position = 0;
         let mut is_first = true;
         loop {
-            let envelope = match envelope::next(header, position, limits)? {
+            let envelope = match envelope::next(messages, position, limits)? {
                 Next::Message(envelope) => envelope,
                 Next::End { .. } => {
                     self.finished = true;
@@ -238,9 +294,10 @@ impl Decoder {
                 Next::Nothing => break,
             };
             let start = envelope.start as u64;
-            position = envelope.metadata.end;
-            let flatbuffer = header.get(envelope.metadata).unwrap_or_default();
+            let metadata_end = envelope.metadata.end;
+            let flatbuffer = messages.get(envelope.metadata).unwrap_or_default();
             let message = Message::parse(flatbuffer, start, limits)?;
+            position = work.incoming.start_message(metadata_end, message.body_length)?;
             if let Header::Schema(schema) = message.header {
                 if !is_first {
                     return Err(ErrorKind::SchemaRepeated { position: start }.into());
@@ -262,7 +319,8 @@ impl Decoder {
         let stream = stream.ok_or(ErrorKind::SchemaMissing { position: 0 })?;
         let df = DataFrame::new_unchecked(stream.schema.clone(), batches)
             .with_message_metadata(stream.metadata.clone());
-        Ok((stream, df))
+        self.stream = Some(stream);
+        Ok(df)
     }
 }
 
@@ -331,6 +389,10 @@ impl Stream {
             };
             *slot = Column::Opaque(OpaqueColumn::new(type_name.as_str(), meta.rows, buffers));
         }
+        // What is left belongs to a column that lost its mark: it is no column of nulls.
+        if let Some(&index) = payload.keys().find(|index| self.wanted.get(**index) == Some(&true)) {
+            return Err(ErrorKind::PayloadLost { column: self.wire.column_name(index).to_owned() }.into());
+        }
         match &self.places {
             None => Ok(columns),
             Some(places) => Ok(places.iter().filter_map(|&place| columns.get(place).cloned()).collect()),
@@ -355,6 +417,10 @@ impl Stream {
                 (schema, wanted, Some(places))
             }
         };
+        let lost = |(field, wanted): &(&FieldRef, &bool)| **wanted && opaque::is_mark_of_values(field);
+        if let Some((field, _)) = wire.schema.fields().iter().zip(&wanted).find(lost) {
+            return Err(ErrorKind::PayloadLost { column: field.name().clone() }.into());
+        }
         let type_name = |field: &FieldRef| opaque::is_marked(field).then(|| opaque::type_name(field));
         let opaque = wire.schema.fields().iter().map(type_name).collect();
         let dictionaries = Dictionaries::new(&wire, &wanted)?;

@@ -17,25 +17,52 @@ use crate::wire::envelope::{self, Next};
 use crate::wire::message::Message;
 use crate::wire::schema::WireSchema;
 
-/// The frames that were handed in, in order.
+/// The bytes of bodies, in order: frames that were handed in, or slices of a stream.
 pub(super) struct Incoming<'h> {
-    header: &'h Buffer,
+    messages: &'h Buffer,
     limits: &'h Limits,
     frames: std::vec::IntoIter<Buffer>,
     count: usize,
+    /// Of a stream, where the current body starts; all of that body lies in the stream.
+    body: Option<usize>,
 }
 
 impl<'h> Incoming<'h> {
-    pub(super) fn new(header: &'h Buffer, frames: Vec<Buffer>, limits: &'h Limits) -> Self {
-        Incoming { header, limits, count: frames.len(), frames: frames.into_iter() }
+    /// Of a header and its frames; without any, of a stream.
+    pub(super) fn new(messages: &'h Buffer, frames: Option<Vec<Buffer>>, limits: &'h Limits) -> Self {
+        let body = frames.is_none().then_some(0);
+        let frames = frames.unwrap_or_default();
+        Incoming { messages, limits, count: frames.len(), frames: frames.into_iter(), body }
     }
 
-    /// The next frame, which must have this length.
+    /// What follows belongs to the message whose metadata ends here. Returns where the next
+    /// message starts.
+    pub(super) fn start_message(&mut self, metadata_end: usize, body_length: u64) -> Result<usize> {
+        let Some(body) = &mut self.body else { return Ok(metadata_end) };
+        let available = self.messages.len().saturating_sub(metadata_end);
+        let Some(length) = usize::try_from(body_length).ok().filter(|length| *length <= available) else {
+            let (position, available) = (metadata_end as u64, available as u64);
+            return Err(
+                ErrorKind::Truncated { part: Part::Body, position, needed: body_length, available }.into()
+            );
+        };
+        *body = metadata_end;
+        Ok(metadata_end.saturating_add(length))
+    }
+
+    /// The bytes of a span inside the body: a slice, or the next frame, which must have this
+    /// length.
     #[inline(always)]
-    fn next(&mut self, expected: u64) -> Result<Buffer> {
+    fn next(&mut self, span: &Span) -> Result<Buffer> {
+        if let Some(body) = self.body {
+            // Whatever lies inside the body lies inside the stream, which is in memory.
+            let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+            let start = body.saturating_add(number(span.offset));
+            return Ok(self.messages.slice_with_length(start, number(span.length)));
+        }
         match self.frames.next() {
-            Some(frame) if frame.len() as u64 == expected => Ok(frame),
-            Some(frame) => Err(self.wrong_length(expected, frame.len())),
+            Some(frame) if frame.len() as u64 == span.length => Ok(frame),
+            Some(frame) => Err(self.wrong_length(span.length, frame.len())),
             None => Err(self.wrong_count()),
         }
     }
@@ -56,9 +83,9 @@ impl<'h> Incoming<'h> {
     fn wrong_count(&self) -> Error {
         let mut expected = 0usize;
         let mut position = 0;
-        while let Ok(Next::Message(envelope)) = envelope::next(self.header, position, self.limits) {
+        while let Ok(Next::Message(envelope)) = envelope::next(self.messages, position, self.limits) {
             position = envelope.metadata.end;
-            let flatbuffer = self.header.get(envelope.metadata).unwrap_or_default();
+            let flatbuffer = self.messages.get(envelope.metadata).unwrap_or_default();
             let Ok(message) = Message::parse(flatbuffer, 0, self.limits) else { break };
             if let Ok(Some(frames)) = BatchMeta::of(&message).map(|meta| meta.map(|m| m.frames())) {
                 expected = expected.saturating_add(frames.map_or(0, |frames| frames.len()));
@@ -166,7 +193,7 @@ impl<'r, 'd> Reader<'r, 'd> {
         if span.length == 0 {
             return Ok(None);
         }
-        let frame = self.incoming.next(span.length)?;
+        let frame = self.incoming.next(&span)?;
         let buffer = if self.meta.codec.is_some() { self.decompress(frame)? } else { frame };
         Ok((!buffer.is_empty()).then_some(buffer))
     }
@@ -181,7 +208,7 @@ impl<'r, 'd> Reader<'r, 'd> {
     pub(super) fn skip_buffer(&mut self) -> Result<()> {
         let span = self.next_span()?;
         if span.length > 0 {
-            self.incoming.next(span.length)?;
+            self.incoming.next(&span)?;
         }
         Ok(())
     }
@@ -238,18 +265,17 @@ impl<'r, 'd> Reader<'r, 'd> {
 
     /// The payload of the wanted opaque columns, by column, if it is as it was written.
     pub(super) fn payload(&mut self, wanted: &[bool]) -> Result<BTreeMap<usize, Vec<Buffer>>> {
-        let Some(note) = &self.meta.note else { return Ok(BTreeMap::new()) };
-        if !note.fits(self.meta.body_length, &self.meta.declared()?) {
+        if self.meta.note.is_none() {
             return Ok(BTreeMap::new());
         }
+        let Some(note) = self.meta.payload(&self.meta.declared()?) else { return Ok(BTreeMap::new()) };
         let mut payload = BTreeMap::new();
         for (column, spans) in note.columns() {
             self.column = column;
             let is_wanted = wanted.get(column) == Some(&true);
             let mut buffers = Vec::new();
             for span in spans {
-                let frame =
-                    if span.length == 0 { Buffer::default() } else { self.incoming.next(span.length)? };
+                let frame = if span.length == 0 { Buffer::default() } else { self.incoming.next(span)? };
                 if self.meta.codec.is_some() && is_wanted && span.length > 0 {
                     buffers.push(self.decompress(frame)?);
                 } else {

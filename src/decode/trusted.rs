@@ -21,11 +21,11 @@ use crate::error::Result;
 
 /// Whether the bytes of columns are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Trust(bool);
+pub(crate) struct Trust(bool);
 
 impl Trust {
     /// Nothing is taken on trust.
-    pub(super) fn validate() -> Self {
+    pub(crate) fn validate() -> Self {
         Trust(false)
     }
 
@@ -65,7 +65,7 @@ pub(super) fn primitive<T: ArrowPrimitiveType>(
 }
 
 /// Offsets into values of length `limit`. There is at least one offset.
-pub(super) fn offsets<O: OffsetSizeTrait>(
+pub(crate) fn offsets<O: OffsetSizeTrait>(
     offsets: ScalarBuffer<O>,
     limit: usize,
     trust: Trust,
@@ -82,7 +82,7 @@ pub(super) fn offsets<O: OffsetSizeTrait>(
 }
 
 /// Strings or binaries. The offsets lie inside the values.
-pub(super) fn bytes<T: ByteArrayType>(
+pub(crate) fn bytes<T: ByteArrayType>(
     offsets: OffsetBuffer<T::Offset>,
     values: Buffer,
     nulls: Option<NullBuffer>,
@@ -99,7 +99,7 @@ pub(super) fn bytes<T: ByteArrayType>(
 }
 
 /// String or binary views.
-pub(super) fn views<T: ByteViewType>(
+pub(crate) fn views<T: ByteViewType>(
     views: ScalarBuffer<u128>,
     buffers: Vec<Buffer>,
     nulls: Option<NullBuffer>,
@@ -115,7 +115,7 @@ pub(super) fn views<T: ByteViewType>(
 }
 
 /// A dictionary-encoded array.
-pub(super) fn dictionary<K: ArrowDictionaryKeyType>(
+pub(crate) fn dictionary<K: ArrowDictionaryKeyType>(
     keys: PrimitiveArray<K>,
     values: ArrayRef,
     trust: Trust,

@@ -13,8 +13,9 @@ pub enum Target {
     /// with metadata that says what pandas builds of them.
     ///
     /// What is pickled shares its buffers too: the codes of a categorical and the integers
-    /// of zoned timestamps without nulls, and text. pandas has no instant `i64::MIN`: it is
-    /// its missing value. A reader that joins several batches copies.
+    /// of zoned timestamps without nulls, and text. What pandas would change is refused, such as
+    /// the instant `i64::MIN`, which is its missing value: the integers are read once for
+    /// that. A reader that joins several batches copies.
     Pandas,
 }
 

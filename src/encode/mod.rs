@@ -36,7 +36,6 @@ use slices::Carried;
 use walk::Walk;
 
 pub use carriage::{Carriage, Target};
-pub(crate) use pickled::original_schema;
 
 /// Splits a dataframe into a header and frames, without copying a column.
 ///

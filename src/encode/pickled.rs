@@ -11,7 +11,6 @@ use super::unify;
 use crate::copies::CopyBudget;
 use crate::dataframe::{Batch, Column, DataFrame, OpaqueColumn};
 use crate::error::{ErrorKind, Result};
-use crate::limits::Limits;
 use crate::pandas;
 use crate::pickle::{Forms, Pickler, dtype_name};
 use crate::wire::opaque::{self, Mark};
@@ -159,13 +158,13 @@ impl Plan {
     /// The columns of a batch as they travel.
     pub(super) fn columns(&self, batch: &Batch, copies: &mut CopyBudget) -> Result<Vec<Column>> {
         let columns = batch.columns().iter().zip(self.schema.fields()).zip(&self.dtypes).enumerate();
-        let travelling =
-            |(index, ((column, field), dtype)): (usize, ((&Column, &FieldRef), &Option<String>))| match (
-                column, dtype,
-            ) {
-                (Column::Native(array), Some(dtype)) => self.pickle(index, array, field, dtype, copies),
-                _ => Ok(column.clone()),
-            };
+        let travelling = |(index, ((column, field), dtype)): (
+            usize,
+            ((&Column, &FieldRef), &Option<String>),
+        )| match (column, dtype) {
+            (Column::Native(array), Some(dtype)) => self.pickle(index, array, field, dtype, copies),
+            _ => Ok(column.clone()),
+        };
         columns.map(travelling).collect()
     }
 
@@ -194,7 +193,7 @@ impl Plan {
         let Some(arrays) = arrays else {
             return Err(ErrorKind::PayloadLost { column: field.name().clone() }.into());
         };
-        let arrays = unify::categories(arrays, column, field.name(), copies)?;
+        let arrays = unify::categories(arrays, column, field, copies)?;
         arrays.iter().map(|array| self.pickle(column, array, field, dtype, copies)).collect()
     }
 
@@ -220,24 +219,4 @@ impl Plan {
     fn names(&self) -> impl Iterator<Item = (&Field, bool)> {
         self.schema.fields().iter().zip(&self.dtypes).map(|(field, dtype)| (field.as_ref(), dtype.is_some()))
     }
-}
-
-/// The schema of a dataframe once what this crate pickled is Arrow again.
-pub(crate) fn original_schema(schema: &SchemaRef) -> SchemaRef {
-    let limits = Limits::default();
-    let mut originals = Vec::new();
-    let mut names = Vec::new();
-    let mut metadata = schema.metadata().clone();
-    for field in schema.fields() {
-        let mark = if opaque::is_marked(field) { Mark::of(field, &limits) } else { Mark::default() };
-        names.push((field.name().as_str(), mark.pandas));
-        originals.push(mark.field.map_or_else(|| field.clone(), Arc::new));
-    }
-    if let Some(text) = metadata.get(pandas::KEY) {
-        match pandas::restore(text, &names) {
-            Some(text) => metadata.insert(pandas::KEY.to_owned(), text),
-            None => metadata.remove(pandas::KEY),
-        };
-    }
-    Arc::new(Schema::new_with_metadata(originals, metadata))
 }

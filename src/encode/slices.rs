@@ -57,7 +57,8 @@ pub(super) struct ViewPlan {
 }
 
 enum Views {
-    /// Views as they are; of each buffer only what lies before its last referenced byte.
+    /// Views as they are; of each buffer only what lies before its last referenced byte. The
+    /// last buffers of which nothing is left are left out, since no view has their numbers.
     AsTheyLie(Vec<usize>),
     /// Views re-written for buffers that are cut at both ends; those without a referenced
     /// byte are left out.
@@ -67,13 +68,22 @@ enum Views {
 }
 
 /// Decides for views. Reads them once, unless their buffers are smaller than they are.
-pub(super) fn views<T: ByteViewType>(array: &GenericByteViewArray<T>, carried: Carried) -> ViewPlan {
+///
+/// A compressed message has no empty data buffer: polars (2.1) cannot read one.
+pub(super) fn views<T: ByteViewType>(
+    array: &GenericByteViewArray<T>,
+    carried: Carried,
+    is_compressed: bool,
+) -> ViewPlan {
     let buffers = array.data_buffers();
     let whole: usize = buffers.iter().map(|buffer| buffer.len() + ENTRY).sum();
     let views_bytes = size_of_val(&array.views()[..]);
+    let is_refused = |ends: &[usize]| is_compressed && ends.contains(&0);
     if carried.allows(whole, views_bytes) {
-        let ends = buffers.iter().map(Buffer::len).collect();
-        return ViewPlan { how: Views::AsTheyLie(ends), rebased_bytes: 0, compacted_bytes: 0 };
+        let ends = without_last_empty(buffers.iter().map(Buffer::len).collect());
+        if !is_refused(&ends) {
+            return ViewPlan { how: Views::AsTheyLie(ends), rebased_bytes: 0, compacted_bytes: 0 };
+        }
     }
     let mut spans = vec![(usize::MAX, 0); buffers.len()];
     let mut referenced = 0;
@@ -92,15 +102,20 @@ pub(super) fn views<T: ByteViewType>(array: &GenericByteViewArray<T>, carried: C
     let cut: usize = spans.iter().map(|(first, end)| end - first).sum();
     // Views that overlap reference more bytes than there are.
     let unused_inside = cut.saturating_sub(referenced);
+    let ends = without_last_empty(spans.iter().map(|(_, end)| *end).collect());
     if !carried.allows(unused_inside, referenced) {
         // Something is unused, so this copies less than there is, overlaps included.
         ViewPlan { how: Views::Gathered, rebased_bytes: views_bytes, compacted_bytes: referenced }
-    } else if !carried.allows(unused_front + unused_entries, views_bytes) {
+    } else if !carried.allows(unused_front + unused_entries, views_bytes) || is_refused(&ends) {
         ViewPlan { how: Views::Cut(spans), rebased_bytes: views_bytes, compacted_bytes: 0 }
     } else {
-        let ends = spans.into_iter().map(|(_, end)| end).collect();
         ViewPlan { how: Views::AsTheyLie(ends), rebased_bytes: 0, compacted_bytes: 0 }
     }
+}
+
+fn without_last_empty(mut ends: Vec<usize>) -> Vec<usize> {
+    ends.truncate(ends.iter().rposition(|&end| end > 0).map_or(0, |last| last + 1));
+    ends
 }
 
 impl ViewPlan {

@@ -7,24 +7,30 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, DictionaryArray, PrimitiveArray, UInt64Array};
 use arrow_buffer::ArrowNativeType;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field};
 use arrow_select::take::take;
 
 use crate::copies::{CopyBudget, CopyReason};
 use crate::error::{ErrorKind, Result};
 use crate::join::{Join, is_same_array};
-use crate::pickle::Categories;
+use crate::pickle::{Categories, Inexact, check_categories};
 
 /// The pieces of a column, with one dictionary if they are dictionaries whose values differ.
 ///
 /// They stay as they are if their keys cannot number all the values together: then each
 /// batch has categories of its own.
+///
+/// # Errors
+///
+/// [`ErrorKind::Inexact`] for values that cannot be categories, and for ordered ones of which
+/// a batch has others than that the union would have first: their order would be made up.
 pub(super) fn categories(
     pieces: Vec<ArrayRef>,
     column: usize,
-    name: &str,
+    field: &Field,
     copies: &mut CopyBudget,
 ) -> Result<Vec<ArrayRef>> {
+    let name = field.name();
     let Some(DataType::Dictionary(key, _)) = pieces.first().map(|piece| piece.data_type()) else {
         return Ok(pieces);
     };
@@ -37,6 +43,10 @@ pub(super) fn categories(
     if is_shared {
         return Ok(pieces);
     }
+    let inexact = |reason| ErrorKind::Inexact { column: name.to_owned(), reason };
+    for values in &values {
+        check_categories(values).map_err(inexact)?;
+    }
     let all = Join { copies, column, name, max_rows_without_bytes: u64::MAX }.arrays(&values)?;
     let keys = Categories::new(&all);
     let mut numbers = HashMap::new();
@@ -47,6 +57,15 @@ pub(super) fn categories(
             firsts.push(row as u64);
             firsts.len() - 1
         }));
+    }
+    let is_ordered = field.dict_is_ordered() == Some(true);
+    let mut start = 0;
+    for (batch, values) in values.iter().enumerate().filter(|_| is_ordered) {
+        let numbers = &map[start..start + values.len()];
+        start += values.len();
+        if numbers.iter().enumerate().any(|(place, number)| place != *number) {
+            return Err(inexact(Inexact::CategoryOrder { batch }).into());
+        }
     }
     if firsts.len() > key_capacity(key) {
         return Ok(pieces);

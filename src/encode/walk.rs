@@ -131,7 +131,7 @@ impl Walk<'_> {
 
     fn views<T: ByteViewType>(&mut self, array: &GenericByteViewArray<T>) -> Result<()> {
         self.node_and_validity(array)?;
-        let plan = slices::views(array, self.carried);
+        let plan = slices::views(array, self.carried, self.compression.is_some());
         self.claim(CopyReason::Rebased, plan.rebased_bytes)?;
         self.claim(CopyReason::Compacted, plan.compacted_bytes)?;
         let (views, buffers) = plan.apply(array);

@@ -15,7 +15,7 @@ pub(crate) fn describe<'f>(fields: impl Iterator<Item = (&'f Field, bool)>) -> S
         "index_columns": [],
         "column_indexes": [],
         "columns": columns,
-        "creator": {"library": CREATOR, "version": env!("CARGO_PKG_VERSION")},
+        "creator": {"library": CREATOR},
         "pandas_version": null,
     })
     .to_string()
@@ -51,7 +51,8 @@ fn types(data_type: &DataType, is_nullable: bool) -> (&'static str, String) {
         UInt16 => number("uint16", "UInt16"),
         UInt32 => number("uint32", "UInt32"),
         UInt64 => number("uint64", "UInt64"),
-        Float16 => number("float16", "float16"),
+        // pandas has no nullable one, and NaN is not null.
+        Float16 => number("float16", "object"),
         Float32 => number("float32", "Float32"),
         Float64 => number("float64", "Float64"),
         Timestamp(unit, None) => ("datetime", format!("datetime64[{}]", unit_name(*unit))),

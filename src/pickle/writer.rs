@@ -74,7 +74,8 @@ impl Writer {
             {
                 bytes = rest;
             }
-            self.pickle.extend([op::LONG1, bytes.len() as u8]);
+            // An i128 has no more than 16.
+            self.pickle.extend([op::LONG1, u8::try_from(bytes.len()).unwrap_or_default()]);
             self.pickle.extend_from_slice(bytes);
         }
     }

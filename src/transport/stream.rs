@@ -45,7 +45,8 @@ impl Frames {
     }
 
     /// Takes a stream apart that lies in one buffer (a received body, a file): every
-    /// frame is a slice of it. Only the metadata is copied, into the header.
+    /// frame is a slice of it. Only the metadata is copied, into the header. To decode it at
+    /// once, [`Decoder::decode_stream`](crate::Decoder::decode_stream) reads the metadata once.
     ///
     /// A stream may end with its end marker or between two messages; what follows an end
     /// marker is ignored. [`Decoder::is_finished`](crate::Decoder::is_finished) tells.

@@ -134,9 +134,15 @@ impl<'a> BatchMeta<'a> {
     pub(crate) fn frames(&self) -> Result<Vec<Span>> {
         let mut frames = self.declared()?;
         frames.retain(|span| span.length > 0);
-        if let Some(note) = self.note.as_ref().filter(|note| note.fits(self.body_length, &frames)) {
+        if let Some(note) = self.payload(&frames) {
             frames.extend(note.spans().filter(|span| span.length > 0));
         }
         Ok(frames)
+    }
+
+    /// The note that says where the opaque columns' payload lies behind these declared buffers,
+    /// if there is one and it is of this body.
+    pub(crate) fn payload(&self, declared: &[Span]) -> Option<&MessageNote> {
+        self.note.as_ref().filter(|note| note.fits(self.body_length, declared))
     }
 }

@@ -76,6 +76,11 @@ impl<'a> Message<'a> {
             }
             _ => return Err(unexpected().into()),
         };
+        // It would move all that follows. Arrow C++ refuses it too.
+        if matches!(header, Header::Schema(_)) && body_length > 0 {
+            let number = raw.bodyLength();
+            return Err(ErrorKind::BadNumber { part: Part::Body, position, number }.into());
+        }
         let message = Message { position, is_v4, body_length, header, raw };
         if message.entry(LEGACY_COMPRESSION_KEY).is_some() {
             return Err(ErrorKind::LegacyCompression { position }.into());

@@ -34,6 +34,12 @@ pub(crate) fn is_marked(field: &Field) -> bool {
     field.data_type() == &DataType::Null && field.metadata().contains_key(FIELD_KEY)
 }
 
+/// Whether a field has the mark of an opaque column and a type that has values: something cast
+/// the column of nulls that it saw.
+pub(crate) fn is_mark_of_values(field: &Field) -> bool {
+    field.data_type() != &DataType::Null && field.metadata().contains_key(FIELD_KEY)
+}
+
 /// The sender's name of an opaque column's type; empty where the mark does not say.
 pub(crate) fn type_name(field: &Field) -> String {
     MarkParts::of(field).text("type_name").unwrap_or_default()
@@ -59,7 +65,10 @@ impl Mark {
         Mark {
             type_name: parts.text("type_name").unwrap_or_default(),
             vendor_name: parts.text("vendor_name").unwrap_or_default(),
-            field: parts.text("field").and_then(|base64| read_field(&base64, limits)),
+            field: parts
+                .text("field")
+                .and_then(|base64| read_field(&base64, limits))
+                .filter(|original| original.name() == field.name() && !is_marked(original)),
             pandas: parts.0.get("pandas").map(|entry| (*entry).get().to_owned()),
         }
     }

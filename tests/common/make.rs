@@ -8,6 +8,8 @@ use arrow::array::{Array, ArrayData, ArrayRef, make_array, make_view};
 use arrow::datatypes::{DataType, Field, FieldRef, IntervalUnit, TimeUnit, UnionMode};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 
+use super::rng::Rng;
+
 /// How many rows of an array, and of the arrays inside it, are null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Nulls {
@@ -41,25 +43,6 @@ pub fn make(field: &Field, rows: usize, nulls: Nulls) -> (FieldRef, ArrayRef) {
 /// The arrays inside it hold just what it references, so that nothing has to be cut off.
 pub fn make_array_of(data_type: &DataType, rows: usize, nulls: Nulls, rng: &mut Rng) -> ArrayRef {
     make_array(data(data_type, rows, nulls, rng))
-}
-
-/// A small generator (SplitMix64): no dependency, the same values everywhere.
-#[derive(Debug, Clone)]
-pub struct Rng(pub u64);
-
-impl Rng {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number in `0..limit`; 0 if there is none.
-    pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit.max(1) as u64) as usize
-    }
 }
 
 fn data(data_type: &DataType, rows: usize, nulls: Nulls, rng: &mut Rng) -> ArrayData {

@@ -1,5 +1,5 @@
 //! What the tests share: every Arrow type by name ([`cases`]), arrays of any type
-//! ([`make`]), nests to put them in ([`nest`]), and strict comparisons ([`assert_same`]).
+//! ([`make`](make())), nests to put them in ([`nest`](mod@nest)), and strict comparisons ([`assert_same`]).
 //!
 //! Everything is deterministic: the same call makes the same bytes.
 #![allow(dead_code, unused_imports)] // Each test binary uses its own part.
@@ -7,6 +7,7 @@
 mod forms;
 mod make;
 mod nest;
+mod rng;
 mod same;
 
 use std::sync::Arc;
@@ -14,8 +15,9 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit, UnionFields, UnionMode};
 
 pub use forms::{file_bytes, one_column, through_file, through_pieces, through_stream};
-pub use make::{Nulls, Rng, make, make_array_of};
+pub use make::{Nulls, make, make_array_of};
 pub use nest::{NESTS, Nest, in_dictionary, in_list, in_struct};
+pub use rng::Rng;
 pub use same::{assert_same, assert_same_array, assert_same_schema, assert_valid, same, signature};
 
 /// A type under a name that says which.

@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use arrow::array::{Array, ArrayRef};
-use arrow::datatypes::{DataType, Field, Metadata, Schema};
+use arrow_array::{Array, ArrayRef};
 use arrow_frames::{Column, DataFrame};
+use arrow_schema::{DataType, Field, Metadata, Schema};
 
 /// Panics unless two dataframes are equal in all that a dataframe says. `context` is only
 /// called for the message.
@@ -44,7 +44,12 @@ pub fn same(left: &DataFrame, right: &DataFrame) -> Result<(), String> {
         for (left, right) in left.columns().iter().zip(right.columns()) {
             match (left, right) {
                 (Column::Native(left), Column::Native(right)) => same_array(left, right)?,
-                _ => return Err("an opaque column".into()),
+                (Column::Opaque(left), Column::Opaque(right)) => {
+                    equal("opaque type", &left.type_name(), &right.type_name())?;
+                    equal("opaque rows", &left.num_rows(), &right.num_rows())?;
+                    equal("opaque buffers", &left.buffers(), &right.buffers())?;
+                }
+                _ => return Err("a column is opaque on one side only".into()),
             }
         }
     }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use arrow::array::*;
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::*;
-use arrow_frames::{Batch, Column, Compression, DataFrame, Encoder, OpaqueColumn, Result, Target};
+use arrow_frames::{
+    Batch, Column, Compression, DataFrame, Encoder, OpaqueColumn, Result, Target, from_buffers, to_buffers,
+};
 
 /// A golden file, or two.
 pub struct Golden {
@@ -91,7 +93,50 @@ pub fn all() -> Vec<Golden> {
         Golden { name: "zstd", df: compressible(), how: How::Zstd },
         plain("opaque", opaque()),
         Golden { name: "opaque_zstd", df: opaque(), how: How::Zstd },
+        plain("pandas", pickled()),
+        Golden { name: "pandas_lz4", df: pickled(), how: How::Lz4 },
     ]
+}
+
+/// What the golden files for pandas were pickled from: each form that is written unasked,
+/// without nulls and with them, in two batches.
+pub fn for_pandas() -> DataFrame {
+    let categories: ArrayRef = Arc::new(StringArray::from(vec!["lo", "mid", "hi"]));
+    let grade = |keys: Vec<Option<i8>>| -> ArrayRef {
+        Arc::new(DictionaryArray::new(Int8Array::from(keys), categories.clone()))
+    };
+    let years: ArrayRef = Arc::new(Int16Array::from(vec![1999, 2024]));
+    let year = |keys: Vec<u16>| -> ArrayRef {
+        Arc::new(DictionaryArray::new(UInt16Array::from(keys), years.clone()))
+    };
+    let batch = |seed: i64, text: Vec<Option<&str>>, grades: Vec<Option<i8>>, keys: Vec<u16>| {
+        let at = TimestampMicrosecondArray::from(vec![seed, seed + 1]).with_timezone("Europe/Paris");
+        let offset = TimestampNanosecondArray::from(vec![Some(seed), None]).with_timezone("-03:30");
+        let views = StringViewArray::from(vec![Some("a view of more than 12 bytes"), text[1]]);
+        one_batch(vec![
+            ("n", Arc::new(Int64Array::from(vec![Some(seed), None]))),
+            ("grade", grade(grades)),
+            ("year", year(keys)),
+            ("text", Arc::new(StringArray::from(text.clone()))),
+            ("large", Arc::new(LargeStringArray::from(vec!["é", "😀"]))),
+            ("view", Arc::new(views)),
+            ("at", Arc::new(at)),
+            ("offset", Arc::new(offset)),
+        ])
+    };
+    let batches = vec![
+        batch(1, vec![Some("x"), None], vec![Some(2), None], vec![0, 1]),
+        batch(1_600_000_000_000_000, vec![Some("größe"), None], vec![None, Some(0)], vec![1, 1]),
+    ];
+    let schema = batches[0].schema().clone();
+    let batches = batches.into_iter().flat_map(|df| df.batches().to_vec());
+    DataFrame::try_new(schema, batches.collect()).expect("batches of one schema")
+}
+
+/// The same with its columns pickled.
+fn pickled() -> DataFrame {
+    let frames = to_buffers(&for_pandas(), Target::Pandas).expect("every column has a form");
+    from_buffers(frames).expect("what was written is read")
 }
 
 /// A dataframe of one batch, whose columns are nullable if they have nulls.

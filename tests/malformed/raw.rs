@@ -1,10 +1,10 @@
 //! Messages put together by hand, so that each number in them may lie.
 
-use arrow::datatypes::{ArrowNativeType, DataType, Field, Schema};
+use arrow::datatypes::{ArrowNativeType, DataType, Field, Schema, ToByteSlice};
 use arrow::ipc::convert::IpcSchemaEncoder;
 use arrow::ipc::writer::DictionaryTracker;
 use arrow::ipc::{self, CompressionType, MessageHeader, MetadataVersion};
-use arrow_buffer::ToByteSlice;
+
 use flatbuffers::{FlatBufferBuilder, UnionWIPOffset, WIPOffset};
 
 pub const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];

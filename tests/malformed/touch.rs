@@ -5,7 +5,7 @@ use std::cell::Cell;
 use arrow::array::{Array, ArrayData, ArrayRef};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow_frames::{
-    Column, DataFrame, Error, Frames, Layout, Result, StreamSource, Target, from_buffers, to_buffers,
+    Column, DataFrame, Decoder, Error, Frames, Layout, Result, StreamSource, Target, from_buffers, to_buffers,
 };
 
 use crate::common::same;
@@ -32,7 +32,7 @@ pub enum Form {
 
 /// Decodes bytes, whatever they are, in little memory, and uses what comes of it.
 ///
-/// A stream is decoded as a slice and from a reader, with the same outcome.
+/// A stream is decoded as a slice, in one pass and from a reader, with the same outcome.
 #[track_caller]
 pub fn decode(bytes: &[u8], form: Form) -> Result<DataFrame> {
     let (result, memory) = peak(|| match form {
@@ -52,6 +52,17 @@ pub fn decode(bytes: &[u8], form: Form) -> Result<DataFrame> {
                 panic!("as a slice {:?}, by a reader {:?}", slice.as_ref().err(), reader.as_ref().err())
             }
         }
+        let mut decoder = Decoder::new();
+        let (whole, memory) = peak(|| decoder.decode_stream(bytes.to_vec()));
+        assert!(memory <= bytes.len() + ALLOWANCE, "{memory} bytes in one pass for {}", bytes.len());
+        // Of several faults it may meet another one first.
+        assert_eq!(
+            result.is_ok(),
+            whole.is_ok() && decoder.is_finished(),
+            "as a slice {:?}, in one pass {:?}",
+            result.as_ref().err(),
+            whole.as_ref().err()
+        );
     }
     let layout = match form {
         Form::Stream => Layout::of_stream(bytes),

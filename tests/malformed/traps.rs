@@ -8,10 +8,10 @@ use arrow::datatypes::*;
 use arrow::error::ArrowError;
 use arrow::ipc::{self, Block, Endianness, MessageHeader, MetadataVersion};
 use arrow_frames::{
-    CopyReason, DataFrame, Decoder, Error, ErrorKind, Frames, Limits, Part, StreamSource, Target,
-    from_buffers, to_buffers,
+    BufferLayout, CopyReason, DataFrame, Decoder, Error, ErrorKind, Frames, Layout, Limits, Part,
+    StreamSource, Target, from_buffers, to_buffers,
 };
-use flatbuffers::FlatBufferBuilder;
+use flatbuffers::{FlatBufferBuilder, ForwardsUOffset};
 
 use crate::common::{assert_same, item, map, required, structure};
 use crate::memory::peak;
@@ -361,6 +361,31 @@ fn views_that_lie() {
 }
 
 #[test]
+fn inline_views_are_text_one_by_one() {
+    // Texts that fill their view, that leave one byte, and that are cut after one byte of two.
+    let cut = &"twelve byt\u{e9}".as_bytes()[..11];
+    let texts: [&[u8]; 4] = [b"", "twelve byt\u{e9}".as_bytes(), "z\u{fc}rich".as_bytes(), b"\xa9 goes on"];
+    let batch = |bad: &[(usize, &[u8])]| {
+        let mut views = Vec::new();
+        for row in 0..600 {
+            let text = bad.iter().find(|(at, _)| *at == row).map_or(texts[row % 3], |(_, text)| text);
+            views.extend_from_slice(&make_view(text, 0, 0).to_le_bytes());
+        }
+        rows(600).array(600).bytes(&views).variadic(0)
+    };
+    one(DataType::Utf8View, batch(&[])).unwrap();
+    for bad in [0, 1, 255, 256, 511, 512, 599] {
+        assert_kind!(refused(DataType::Utf8View, batch(&[(bad, cut)])), ErrorKind::View { row, .. } if *row == bad);
+        // What the next one starts with does not complete it.
+        let both = [(bad, cut), (bad + 1, texts[3])];
+        assert_kind!(refused(DataType::Utf8View, batch(&both)), ErrorKind::View { row, .. } if *row == bad);
+        let next = [(bad, texts[3])];
+        assert_kind!(refused(DataType::Utf8View, batch(&next)), ErrorKind::View { row, .. } if *row == bad);
+        one(DataType::BinaryView, batch(&both)).unwrap();
+    }
+}
+
+#[test]
 fn views_that_all_show_the_same() {
     // Each shows nearly all of a buffer that is not text as a whole.
     let (count, size) = (50_000, 4 << 20);
@@ -652,6 +677,21 @@ fn messages_out_of_place() {
             || matches!(error.kind(), ErrorKind::Flatbuffer { .. });
         assert!(is_refused, "{error}");
     }
+}
+
+#[test]
+fn schemas_with_a_body() {
+    let mut fbb = FlatBufferBuilder::new();
+    let fields = fbb.create_vector::<ForwardsUOffset<ipc::Field>>(&[]);
+    let schema =
+        ipc::Schema::create(&mut fbb, &ipc::SchemaArgs { fields: Some(fields), ..Default::default() });
+    let schema =
+        raw::message(fbb, MetadataVersion::V5, MessageHeader::Schema, schema.as_union_value(), 2, &[]);
+    let bytes = raw::stream(&[schema, vec![0; 2]]);
+    let error = decode(&bytes, Form::Stream).unwrap_err();
+    assert_kind!(error.into_kind(), ErrorKind::BadNumber { part: Part::Body, position: 0, number: 2 });
+    // As a header, whose bodies nobody looks at, it would become a file whose blocks are wrong.
+    decode_frames(&Frames::new(bytes, vec![])).unwrap_err();
 }
 
 #[test]
@@ -1540,6 +1580,21 @@ fn opaque_notes_that_lie() {
     // A note as deep as JSON can be.
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     decode(&opaque(&deep, 64), Form::Stream).unwrap_err();
+}
+
+#[test]
+fn layouts_name_no_payload_of_another_body() {
+    let note = r#"{"version":1,"body_length":64,"opaque":[{"column":0,"frames":[[0,5]]}]}"#;
+    let buffers = |body| {
+        let layout = Layout::of_stream(&opaque(note, body));
+        assert!(layout.error.is_none());
+        layout.messages[1].buffers.clone()
+    };
+    let payload = BufferLayout { column: 0, part: Part::Payload, offset: 0, length: 5 };
+    assert_eq!(buffers(64), [payload]);
+    // Longer or shorter than it was: what lies there now is other data, or nothing.
+    assert_eq!(buffers(128), []);
+    assert_eq!(buffers(0), []);
 }
 
 #[test]

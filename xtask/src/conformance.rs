@@ -3,12 +3,14 @@
 //! Every file is decoded in each form it may have, and must be what `expected` says: equal
 //! to the JSON beside it, readable, or refused for a reason. What was read is written again,
 //! and arrow-rs and pyarrow must read that as the same data. Files in `crashers` are decoded
-//! in a process of their own, which must end in an error, soon and in little memory.
+//! in a process of their own, which must end in an error, soon and in little memory; and so are
+//! the attacks among the pickles.
 
 mod compare;
 mod corpus;
 mod expected;
-mod peers;
+pub mod peers;
+pub mod pickles;
 pub mod probe;
 mod report;
 
@@ -23,10 +25,10 @@ const DEFAULT: &str = "../shared/corpora";
 
 const OUTPUT: &str = "docs/CONFORMANCE.md";
 
-/// Run the codec over a folder of Arrow IPC files of other writers
+/// Run the codec over a folder of Arrow IPC files and pickles of other writers
 ///
 /// DIR has the folder `arrow`, with `golden`, `generated`, `extra`, `crashers` and
-/// `forward-compat` in it. Prints a table and writes it to docs/CONFORMANCE.md; fails if any
+/// `forward-compat` in it, and the folder `pickle`, with `vectors`, `natural` and `attacks`. Prints a table and writes it to docs/CONFORMANCE.md; fails if any
 /// file is not what is expected of it.
 #[derive(clap::Args)]
 pub struct Args {
@@ -46,6 +48,10 @@ pub fn run(args: Args) -> Outcome {
     if !arrow.is_dir() {
         return Err(format!("{} is no folder: name one that has `arrow` in it", arrow.display()).into());
     }
+    let pickle = dir.join("pickle");
+    if !pickle.is_dir() {
+        return Err(format!("{} is no folder: name one that has `pickle` in it", pickle.display()).into());
+    }
     let cases = corpus::cases(&arrow)?;
     process::progress(&format!("decoding {} cases", cases.len()));
 
@@ -62,16 +68,23 @@ pub fn run(args: Args) -> Outcome {
         process::progress("pyarrow is not asked: `cargo xtask test` makes the .venv it is in");
     }
 
+    process::progress("reading pickles");
+    let pickles = pickles::run(&pickle)?;
+
     report::print(&rows);
+    pickles::print(&pickles);
     if !args.dry_run {
-        std::fs::write(root.join(OUTPUT), report::markdown(&rows, pyarrow.as_deref()))?;
+        let document = report::markdown(&rows, pyarrow.as_deref()) + &pickles::markdown(&pickles);
+        std::fs::write(root.join(OUTPUT), document)?;
         process::progress(&format!("wrote {OUTPUT}"));
     }
-    let missed = rows.iter().filter(|row| !row.is_right()).count();
+    let missed = rows.iter().filter(|row| !row.is_right()).count()
+        + pickles.iter().filter(|row| !row.is_right()).count();
+    let all = rows.len() + pickles.len();
     if missed > 0 {
-        process::progress(&format!("{missed} of {} cases are not as expected", rows.len()));
+        process::progress(&format!("{missed} of {all} cases are not as expected"));
         return Ok(ExitCode::FAILURE);
     }
-    process::progress(&format!("all {} cases are as expected", rows.len()));
+    process::progress(&format!("all {all} cases are as expected"));
     Ok(ExitCode::SUCCESS)
 }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use crate::{Outcome, process};
 
 #[path = "../../tests/golden/made.rs"]
-mod made;
+pub mod made;
 
 const FOLDER: &str = "testdata/golden";
 

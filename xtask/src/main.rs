@@ -2,12 +2,16 @@
 //!
 //! Each task is one file: its arguments and a `run` that says how the process ends.
 
+mod allowlist;
 mod conformance;
+mod corpus;
 mod golden;
 mod pandas;
+mod pickle;
 mod process;
 mod python;
 mod ratios;
+mod readers;
 mod test;
 mod testdata;
 
@@ -23,23 +27,34 @@ type Outcome = Result<ExitCode, Box<dyn Error>>;
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The repository's own tasks")]
 enum Task {
+    Allowlist(allowlist::Args),
     Conformance(conformance::Args),
+    Corpus(corpus::Args),
     Golden(golden::Args),
     Pandas(pandas::Args),
+    Pickle(pickle::Args),
     #[command(hide = true)]
     Probe(conformance::probe::Args),
+    #[command(hide = true)]
+    ProbePickle(conformance::pickles::probe::Args),
     Ratios(ratios::Args),
+    Readers(readers::Args),
     Test(test::Args),
     Testdata(testdata::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Task::parse() {
+        Task::Allowlist(args) => allowlist::run(args),
         Task::Conformance(args) => conformance::run(args),
+        Task::Corpus(args) => corpus::run(args),
         Task::Golden(args) => golden::run(args),
         Task::Pandas(args) => pandas::run(args),
+        Task::Pickle(args) => pickle::run(args),
         Task::Probe(args) => conformance::probe::run(args),
+        Task::ProbePickle(args) => conformance::pickles::probe::run(args),
         Task::Ratios(args) => ratios::run(args),
+        Task::Readers(args) => readers::run(args),
         Task::Test(args) => test::run(args),
         Task::Testdata(args) => testdata::run(args),
     };

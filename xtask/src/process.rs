@@ -6,6 +6,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
+use serde_json::Value;
+
 /// The root of the repository.
 pub fn root() -> PathBuf {
     // cargo sets the variable when it runs us. What was compiled in is second
@@ -46,6 +48,17 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>, Box<dyn Error>> {
     let output = output.map_err(|error| cannot_start(command, &error))?;
     check(command, output.status)?;
     Ok(output.stdout)
+}
+
+/// Builds a benchmark of the library and says where it is.
+pub fn benchmark(name: &str) -> Result<PathBuf, Box<dyn Error>> {
+    let arguments = ["bench", "--package", "arrow-frames", "--bench", name, "--no-run"];
+    let messages = output(cargo().args(arguments).args(["--quiet", "--message-format", "json"]))?;
+    let messages = String::from_utf8(messages)?;
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let built = messages.rev().find(|message| message["target"]["name"] == name);
+    let program = built.as_ref().and_then(|message| message["executable"].as_str()).map(PathBuf::from);
+    program.ok_or_else(|| format!("cargo names no executable of the benchmark {name}").into())
 }
 
 fn check(command: &Command, status: ExitStatus) -> Result<(), Box<dyn Error>> {

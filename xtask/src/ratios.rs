@@ -1,115 +1,117 @@
 //! `cargo xtask ratios`: what the codec costs beside arrow-ipc, measured in one run.
+//!
+//! The measuring itself is `benches/ratios.rs`, which has the data sets and the jobs.
 
-use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+mod machine;
+mod measure;
+mod page;
+mod plot;
+
+use std::process::ExitCode;
 
 use clap::Args as Arguments;
 use comfy_table::{CellAlignment, Table, presets};
-use serde_json::Value;
 
-use crate::Outcome;
-use crate::process::{cargo, output, progress};
+use crate::{Outcome, process};
+use measure::Row;
+
+const PAGE: &str = "docs/PERFORMANCE.md";
+const PLOT: &str = "docs/performance.svg";
+
+/// How far a ratio is from 1 where one side is measured against itself: what is nearer to it is no
+/// difference.
+const NOISE: f64 = 0.05;
+
+/// What was promised: our time as a part of the peer's, by data sets and job.
+const TARGETS: [(&[&str], &str, f64); 8] = [
+    (FLOATS, "encode batches", 0.3),
+    (FLOATS, "encode with schema", 0.6),
+    (FLOATS, "decode batches", 0.5),
+    (FLOATS, "decode frames", 0.8),
+    (FLOATS, "decode stream", 0.8),
+    (STRINGS, "decode batches", 0.6),
+    (STRINGS, "decode frames", 0.6),
+    (STRINGS, "decode stream", 0.6),
+];
+
+const FLOATS: &[&str] = &["10 × 1M f64", "100 × 10,000 f64", "10,000 × 100 f64"];
+const STRINGS: &[&str] = &["5 × 1M utf8, ASCII", "5 × 1M utf8, a third not ASCII"];
 
 /// Measure the codec beside arrow-ipc and print the ratio of each job
+///
+/// Takes about five minutes, most of them for valgrind, which counts instructions if it is
+/// installed. Fails if a ratio of times is over its target.
 #[derive(Arguments)]
-pub struct Args {}
+pub struct Args {
+    /// Write the table to docs/PERFORMANCE.md and plot it to docs/performance.svg
+    #[arg(long)]
+    write: bool,
+}
 
-/// What was promised: our time as a part of the peer's, by job.
-const TARGETS: [(&str, f64); 4] =
-    [("encode_batch", 0.3), ("encode_one_shot", 0.6), ("decode_batch", 0.5), ("decode_self_contained", 0.8)];
-
-/// Ends with a failure if the ratio of times is over its target.
-pub fn run(_: Args) -> Outcome {
-    progress("building the benchmark");
-    let program = build()?;
-    progress("measuring times: both sides in turn, half a minute");
-    let lines = String::from_utf8(output(Command::new(&program).arg("time"))?)?;
-    let has_valgrind = Command::new("valgrind").arg("--version").output().is_ok();
-    if has_valgrind {
-        progress("counting instructions with valgrind, two minutes");
-    }
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED);
-    table.set_header([
-        "job",
-        "columns × rows",
-        "arrow-frames",
-        "arrow-ipc",
-        "ratio of times",
-        "target",
-        "ratio of instructions",
-        "",
-    ]);
-    let mut missed = 0;
-    for line in lines.lines() {
-        let [job, shape, side, ours, peer, ratio] = line.split(' ').collect::<Vec<_>>()[..] else {
-            return Err(format!("the benchmark says {line:?}").into());
-        };
-        let (ours, peer, ratio): (f64, f64, f64) = (ours.parse()?, peer.parse()?, ratio.parse()?);
-        // The other form of ours was promised nothing.
-        let promised = TARGETS.into_iter().find(|(name, _)| *name == job && side == "arrow_frames");
-        let is_missed = promised.is_some_and(|(_, target)| ratio > target);
-        missed += u32::from(is_missed);
-        let instructions = if has_valgrind {
-            let peer = if job.starts_with("encode") { "StreamEncoder" } else { "StreamDecoder" };
-            let ours = instructions(&program, job, shape, side)?;
-            format!("{:.2}", ours / instructions(&program, job, shape, peer)?)
-        } else {
-            "no valgrind".to_owned()
-        };
-        table.add_row([
-            job.to_owned() + side.strip_prefix("arrow_frames").unwrap_or(side),
-            shape.replace("_f64", " f64").replace('x', " × "),
-            micros(ours),
-            micros(peer),
-            format!("{ratio:.2}"),
-            promised.map_or(String::new(), |(_, target)| format!("≤ {target}")),
-            instructions,
-            if is_missed { "MISSED" } else { "" }.to_owned(),
-        ]);
-    }
-    for column in 2..7 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
+/// Runs the task.
+pub fn run(args: Args) -> Outcome {
+    let rows = measure::all()?;
+    for (data, job) in TARGETS.iter().flat_map(|(data, job, _)| data.iter().map(move |data| (data, job))) {
+        if !rows.iter().any(|row| row.data == *data && row.job == *job) {
+            return Err(format!("no {job:?} of {data:?} was measured, which has a target").into());
         }
     }
-    println!("{table}");
+    println!("{}", table(&rows));
+    if args.write {
+        let machine = machine::describe()?;
+        std::fs::write(process::root().join(PLOT), plot::svg(&rows, &machine))?;
+        std::fs::write(process::root().join(PAGE), page::markdown(&rows, &machine))?;
+        process::progress(&format!("wrote {PAGE} and {PLOT}"));
+    }
+    let missed = rows.iter().filter(|row| is_missed(row)).count();
     if missed > 0 {
-        progress(&format!("{missed} ratios are over their target"));
+        process::progress(&format!("{missed} ratios are over their target"));
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds `benches/ratios.rs` and says where it is.
-fn build() -> Result<PathBuf, Box<dyn Error>> {
-    let arguments = ["bench", "--package", "arrow-frames", "--bench", "ratios", "--no-run"];
-    let messages = output(cargo().args(arguments).args(["--quiet", "--message-format", "json"]))?;
-    let messages = String::from_utf8(messages)?;
-    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let built = messages.rev().find(|message| message["target"]["name"] == "ratios");
-    let program = built.as_ref().and_then(|message| message["executable"].as_str()).map(PathBuf::from);
-    program.ok_or_else(|| "cargo names no executable of the benchmark".into())
+/// The ratio that a row was promised.
+fn target(row: &Row) -> Option<f64> {
+    let is_of = |(data, job, _): &&(&[&str], &str, f64)| data.contains(&row.data.as_str()) && row.job == *job;
+    TARGETS.iter().find(is_of).map(|(_, _, target)| *target)
 }
 
-/// Instructions of one more repetition of a job: what setting it up takes cancels out.
-fn instructions(program: &Path, job: &str, shape: &str, side: &str) -> Result<f64, Box<dyn Error>> {
-    // Many columns make few repetitions enough, and valgrind is slow.
-    let (few, many) = if shape.starts_with("10000x") { (2, 6) } else { (10, 60) };
-    let mut counts = [0.0; 2];
-    for (count, times) in counts.iter_mut().zip([few, many]) {
-        let mut command = Command::new("valgrind");
-        command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program);
-        let run = command.args(["repeat", job, shape, side, &times.to_string()]).output()?;
-        let log = String::from_utf8_lossy(&run.stderr);
-        let collected = log.lines().find_map(|line| line.split_once("Collected : "));
-        let (_, collected) = collected.ok_or_else(|| format!("valgrind counted nothing:\n{log}"))?;
-        *count = collected.trim().parse()?;
+fn is_missed(row: &Row) -> bool {
+    target(row).is_some_and(|target| row.ratio > target)
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED);
+    table.set_header(["", "arrow-frames", "arrow-ipc", "", "ratio", "target", "instructions"]);
+    for section in rows.chunk_by(|a, b| a.data == b.data) {
+        table.add_row([&section[0].data, "", "", "", "", "", ""]);
+        for row in section {
+            table.add_row([
+                format!("  {}", row.job),
+                time(row.ours),
+                time(row.theirs),
+                row.peer.clone(),
+                format!("{:.2}{}", row.ratio, if is_missed(row) { " MISSED" } else { "" }),
+                target(row).map_or(String::new(), |target| format!("≤ {target}")),
+                row.instructions.map_or(String::new(), |ratio| format!("{ratio:.2}")),
+            ]);
+        }
     }
-    Ok((counts[1] - counts[0]) / f64::from(many - few))
+    for column in [1, 2, 4, 5, 6] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
 }
 
-fn micros(nanoseconds: f64) -> String {
-    format!("{:.2} µs", nanoseconds / 1000.0)
+/// A time in the unit that leaves one to three digits in front of the point.
+fn time(nanoseconds: f64) -> String {
+    match nanoseconds {
+        ..1e3 => format!("{nanoseconds:.0} ns"),
+        ..1e6 => format!("{:.1} µs", nanoseconds / 1e3),
+        _ => format!("{:.1} ms", nanoseconds / 1e6),
+    }
 }

@@ -35,6 +35,8 @@ fn serve<S: Socket>(mut socket: S, args: &ReceiverArgs) -> Outcome {
     let failed = |error: io::Error| Failure::new("the socket of the first process", error);
     let mut replies = socket.second().map_err(failed)?;
     let expected = Input::open(&args.file, None)?.dataframe()?;
+    // What travels for pandas is compared as what it was pickled from.
+    let expected = Decoder::new().resolve(expected).map_err(|error| Failure::of_file(&args.file, error))?;
     let mut say = |line: &Value| protocol::write_line(&mut replies, line).map_err(failed);
     say(&protocol::ready())?;
 
@@ -86,6 +88,7 @@ fn rebuild_frames(socket: &mut impl Read) -> arrow_frames::Result<Rebuilt> {
     let received = Instant::now();
     let mut decoder = Decoder::new();
     let df = decoder.decode(frames)?;
+    let df = decoder.resolve(df)?;
     let arrived = Arrived { receive: received - start, decode: received.elapsed() };
     if !decoder.is_finished() {
         return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());

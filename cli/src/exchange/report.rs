@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use arrow_frames::{Column, DataFrame, Frames, Layout, Result};
+use arrow_frames::{Column, DataFrame, Frames, Layout, Result, from_buffers};
 use comfy_table::{Cell, Table};
 use serde_json::{Value, json};
 
@@ -52,6 +52,7 @@ pub struct Report {
     file: String,
     transport: &'static str,
     transport_name: &'static str,
+    target: &'static str,
     codec: Option<&'static str>,
     contents: Contents,
     rounds: usize,
@@ -67,7 +68,8 @@ pub struct Report {
 
 impl Contents {
     /// What frames hold of each column.
-    pub fn new(df: &DataFrame, frames: &Frames) -> Result<Contents> {
+    pub fn new(frames: &Frames) -> Result<Contents> {
+        let df = &from_buffers(frames.clone())?;
         let layout = Layout::of_frames(frames);
         if let Some(error) = layout.error {
             return Err(error);
@@ -121,6 +123,7 @@ impl Report {
             file: args.file.display().to_string(),
             transport: args.transport.description(),
             transport_name: args.transport.name(),
+            target: args.target.name(),
             codec: args.compress.map(|codec| codec.name()),
             contents,
             rounds,
@@ -165,10 +168,11 @@ impl Report {
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,
-            "{}: {shape} in {}, over {}{}",
+            "{}: {shape} in {}, over {}{}{}",
             one_line(&self.file),
             counted(*batches, "batch", "batches"),
             self.transport,
+            if self.target.ends_with("pandas") { ", for pandas" } else { "" },
             self.codec.map(|codec| format!(", compressed with {codec}")).unwrap_or_default(),
         );
         let _ = writeln!(out, "{}", self.columns_table());
@@ -219,6 +223,7 @@ impl Report {
         json!({
             "file": self.file,
             "transport": self.transport_name,
+            "target": self.target,
             "compression": self.codec,
             "rounds": self.rounds,
             "rows": self.contents.rows,

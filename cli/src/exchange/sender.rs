@@ -54,7 +54,7 @@ fn exchange<L: Listener>(args: &ExchangeArgs, df: &DataFrame, listener: L) -> Ou
     let mut second = SecondProcess::start(command, listener, CONNECT_TIMEOUT)?;
     let mut encoder = encoder(args.target, args.compress);
     let frames = encoder.encode(df).map_err(|error| Failure::of_file(&args.file, error))?;
-    let contents = Contents::new(df, &frames).map_err(|error| Failure::of_file(&args.file, error))?;
+    let contents = Contents::new(&frames).map_err(|error| Failure::of_file(&args.file, error))?;
     let encode_copies = Copies::of_report(encoder.copies());
     drop(frames);
     let mut peer = Peer::new(df, args.compress);

@@ -1,6 +1,7 @@
 //! `inspect`: what lies where in an Arrow IPC stream or file.
 
 mod json;
+mod pickle;
 mod picture;
 mod report;
 
@@ -21,6 +22,9 @@ use crate::output;
 
 /// Runs `inspect`.
 pub fn run(args: &InspectArgs) -> Outcome {
+    if pickle::is_pickle(&args.file) {
+        return pickle::run(args);
+    }
     let (format, bytes) = input::ipc_bytes(&args.file)?;
     let inspected = Inspected::new(&args.file, format, bytes);
     if args.json {

@@ -28,17 +28,23 @@ pub(super) fn check_values(data_type: &DataType) -> Result<(), Inexact> {
     }
 }
 
+/// Whether these values can be categories: none is missing, and each is there once.
+pub(crate) fn check_categories(categories: &dyn Array) -> Result<(), Inexact> {
+    if let Some(category) = first_missing(categories) {
+        return Err(Inexact::NullCategory { category });
+    }
+    match first_repeated(categories) {
+        Some(category) => Err(Inexact::DuplicateCategory { category }),
+        None => Ok(()),
+    }
+}
+
 impl Pickler<'_> {
     /// `pandas.Categorical.from_codes(codes, categories, ordered)`.
     pub(super) fn categorical(&mut self, array: &dyn Array, ordered: bool) -> Result<()> {
         let dictionary = array.as_any_dictionary();
         let categories = dictionary.values();
-        if let Some(category) = first_missing(categories) {
-            return Err(self.inexact(Inexact::NullCategory { category }));
-        }
-        if let Some(category) = first_repeated(categories) {
-            return Err(self.inexact(Inexact::DuplicateCategory { category }));
-        }
+        check_categories(categories).map_err(|reason| self.inexact(reason))?;
         self.call("pandas", "Categorical.from_codes", 3, |p| {
             p.codes(dictionary)?;
             p.categories(categories)?;
@@ -48,7 +54,7 @@ impl Pickler<'_> {
     }
 
     /// The keys, shared if none is null. A null is −1, for which an unsigned key is widened.
-    fn codes(&mut self, dictionary: &dyn AnyDictionaryArray) -> Result<()> {
+    pub(super) fn codes(&mut self, dictionary: &dyn AnyDictionaryArray) -> Result<()> {
         let keys = dictionary.keys();
         let Some(_) = keys.nulls().filter(|nulls| nulls.null_count() > 0) else {
             self.frombuffer(values_of(keys), dtype_code(keys.data_type()).unwrap_or_default(), keys.len());

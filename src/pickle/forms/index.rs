@@ -1,23 +1,29 @@
 //! Indexes of a dataframe: what pandas calls its rows and columns by.
 
+use std::num::NonZeroI64;
+
 use arrow_array::Array;
+use arrow_array::cast::AsArray;
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field};
 
-use super::{Forms, Inexact, Pickler};
-use crate::error::Result;
+use super::{Forms, Inexact, Pickler, check_categories};
+use crate::error::{ErrorKind, Result};
 use crate::pickle::Writer;
 
 /// A pickled `pandas.RangeIndex(start, stop, step)`: no value of it is written.
 ///
 /// ```
-/// let buffers = arrow_frames::pickle::range_index(0, 1_000_000, 1, Some("row"));
+/// use std::num::NonZeroI64;
+///
+/// let step = NonZeroI64::new(1).unwrap();
+/// let buffers = arrow_frames::pickle::range_index(0, 1_000_000, step, Some("row"));
 /// assert!(buffers.len() == 1 && buffers[0].len() < 64);
 /// ```
-pub fn range_index(start: i64, stop: i64, step: i64, name: Option<&str>) -> Vec<Buffer> {
+pub fn range_index(start: i64, stop: i64, step: NonZeroI64, name: Option<&str>) -> Vec<Buffer> {
     let mut writer = Writer::new();
     writer.call("pandas", "RangeIndex", 6, |w| {
-        for number in [start, stop, step] {
+        for number in [start, stop, step.get()] {
             w.int(number.into());
         }
         w.none();
@@ -45,26 +51,42 @@ pub fn index(array: &dyn Array, field: &Field, forms: Forms, name: Option<&str>)
     Ok(pickler.writer.finish())
 }
 
-/// A pickled `pandas.MultiIndex` of levels, each a column with its name, and codes, which
-/// say by number which value of its level a row has (−1: none).
+/// A pickled `pandas.MultiIndex` of dictionaries of one length: the values of each are a
+/// level, its keys the codes that say which of them a row has.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Inexact`](crate::ErrorKind::Inexact).
+/// [`ErrorKind::Inexact`](crate::ErrorKind::Inexact), also of what is no dictionary;
+/// [`ErrorKind::RowCount`](crate::ErrorKind::RowCount).
 pub fn multi_index(
     levels: &[(&dyn Array, &Field)],
-    codes: &[&dyn Array],
     forms: Forms,
     names: &[Option<&str>],
 ) -> Result<Vec<Buffer>> {
     let mut uncounted = |_, _| Ok(());
     let name = levels.first().map(|(_, field)| field.name().as_str()).unwrap_or_default();
     let mut pickler = Pickler::new(forms, name, &mut uncounted);
+    let rows = levels.first().map_or(0, |(array, _)| array.len());
+    for (column, (array, field)) in levels.iter().enumerate() {
+        if array.as_any_dictionary_opt().is_none() {
+            let (column, data_type) = (field.name().clone(), array.data_type().clone());
+            return Err(ErrorKind::Inexact { column, reason: Inexact::NoForm { data_type } }.into());
+        }
+        if array.len() != rows {
+            return Err(ErrorKind::RowCount { batch: 0, column, expected: rows, found: array.len() }.into());
+        }
+    }
     pickler.call("pandas", "MultiIndex", 4, |p| {
-        p.list(levels, |p, (array, field)| p.level(*array, field))?;
-        p.list(codes, |p, codes| p.numbers(*codes))?;
+        p.list(levels, |p, (array, field)| {
+            let values = array.as_any_dictionary().values();
+            let level = Field::new(field.name(), values.data_type().clone(), false);
+            check_categories(values).map_err(|reason| p.inexact(reason))?;
+            p.level(values, &level)
+        })?;
+        p.list(levels, |p, (array, _)| p.codes(array.as_any_dictionary()))?;
         p.writer.none();
-        p.writer.list(names, |w, name| name_or_none(w, *name));
+        let names = (0..levels.len()).map(|level| names.get(level).copied().flatten());
+        p.writer.list(names, name_or_none);
         Ok(())
     })?;
     Ok(pickler.writer.finish())
@@ -107,7 +129,7 @@ mod tests {
         let forms = Forms::default();
         for refused in [
             index(&halves, &field, forms, None),
-            multi_index(&[(&halves, &field)], &[], forms, &[None]),
+            multi_index(&[(&categorical, &categories)], forms, &[None]),
             index(&categorical, &categories, forms, None),
         ] {
             let refused = refused.unwrap_err();

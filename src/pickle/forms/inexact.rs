@@ -43,6 +43,21 @@ pub enum Inexact {
         /// The row.
         row: usize,
     },
+    /// Ordered categories of a batch that do not continue those of the batches before it.
+    CategoryOrder {
+        /// The index of the batch.
+        batch: usize,
+    },
+    /// An interval that is missing, in a type that cannot say so.
+    MissingInterval {
+        /// The row.
+        row: usize,
+    },
+    /// An interval whose ends are NaN or the wrong way round.
+    IntervalEnds {
+        /// The row.
+        row: usize,
+    },
     /// A value that the Python type does not reach: a date outside the years 1 to 9999, a time
     /// with nanoseconds, an instant that nanoseconds do not express.
     OutOfRange {
@@ -69,6 +84,15 @@ impl fmt::Display for Inexact {
             }
             Inexact::DuplicateCategory { category } => write!(f, "category {category} is there twice"),
             Inexact::HalfInterval { row } => write!(f, "row {row} is an interval with one end"),
+            Inexact::CategoryOrder { batch } => {
+                write!(f, "the ordered categories of batch {batch} do not continue those before them")
+            }
+            Inexact::MissingInterval { row } => {
+                write!(f, "row {row} is missing, which intervals of integers cannot be")
+            }
+            Inexact::IntervalEnds { row } => {
+                write!(f, "row {row} is an interval whose ends are NaN or the wrong way round")
+            }
             Inexact::OutOfRange { row, value } => {
                 write!(f, "row {row} holds {value}, which the receiver's type does not reach")
             }

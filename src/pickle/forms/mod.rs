@@ -4,6 +4,10 @@
 //! constructors that every pandas has had since 1.5, take positional arguments only, and
 //! leave the big buffers out-of-band, so one pickle loads everywhere and shares memory.
 //! `docs/FORMAT.md` lists them.
+#![allow(
+    clippy::arithmetic_side_effects,
+    reason = "the numbers are lengths of arrays of this process, not of anything that came in"
+)]
 
 mod categorical;
 mod extension;
@@ -23,9 +27,10 @@ use super::writer::Writer;
 use crate::copies::CopyReason;
 use crate::error::{Error, ErrorKind, Result};
 
-pub(crate) use categorical::Categories;
+pub(crate) use categorical::{Categories, check_categories};
 pub use index::{index, multi_index, range_index};
 pub use inexact::Inexact;
+pub use objects::objects;
 pub use text::TextForm;
 pub use zone::ZonedForm;
 
@@ -125,21 +130,15 @@ pub(crate) fn dtype_name(field: &Field, forms: Forms) -> Result<String, Inexact>
             DataType::Timestamp(unit, Some(zone)) => format!("datetime64[{}, {zone}]", unit_name(*unit)),
             _ => String::new(),
         },
-        Kind::Naive(code) => {
-            let kind = if code == 'M' { "datetime64" } else { "timedelta64" };
-            let unit = match field.data_type() {
-                DataType::Timestamp(unit, _) | DataType::Duration(unit) => unit_name(*unit),
-                _ => "",
-            };
-            format!("{kind}[{unit}]")
-        }
+        Kind::Naive(_) => moments_name(field.data_type()),
         Kind::Numpy => numbers::numpy_name(field.data_type()).unwrap_or_default().to_owned(),
         Kind::Nullable(dtype) => dtype.to_owned(),
         Kind::Period(freq) => format!("period[{freq}]"),
         Kind::Interval(closed) => match field.data_type() {
             DataType::Struct(fields) => {
-                let side = fields.first().and_then(|side| numbers::numpy_name(side.data_type()));
-                format!("interval[{}, {closed}]", side.unwrap_or_default())
+                let end = fields.first().map_or(&DataType::Null, |end| end.data_type());
+                let subtype = numbers::numpy_name(end).map_or_else(|| moments_name(end), str::to_owned);
+                format!("interval[{subtype}, {closed}]")
             }
             _ => String::new(),
         },
@@ -186,9 +185,20 @@ impl Kind {
             data_type => match numbers::nullable_name(data_type) {
                 Some(dtype) if field.is_nullable() => Ok(Kind::Nullable(dtype)),
                 _ if numbers::numpy_name(data_type).is_some() && !field.is_nullable() => Ok(Kind::Numpy),
+                // Which of a union's fields an object belonged to would be lost.
+                _ if matches!(data_type, Union(..)) => Err(Inexact::NoForm { data_type: data_type.clone() }),
                 _ => objects::check(data_type).map(|()| Kind::Objects),
             },
         }
+    }
+}
+
+/// The dtype of datetimes without a zone and of durations.
+fn moments_name(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Timestamp(unit, _) => format!("datetime64[{}]", unit_name(*unit)),
+        DataType::Duration(unit) => format!("timedelta64[{}]", unit_name(*unit)),
+        _ => String::new(),
     }
 }
 

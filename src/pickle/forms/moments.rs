@@ -18,6 +18,13 @@ use crate::error::Result;
 /// What stands for a missing value: pandas' NaT. As an instant it cannot be told from it.
 const NOT_A_TIME: i64 = i64::MIN;
 
+/// In a second.
+const NANOSECONDS: i64 = 1_000_000_000;
+
+/// 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z.
+const FIRST_SECOND: i64 = -62_135_596_800;
+const LAST_SECOND: i64 = 253_402_300_799;
+
 impl Pickler<'_> {
     /// Datetimes without a zone (`M`) or durations (`m`): a numpy array.
     pub(super) fn naive(&mut self, array: &dyn Array, code: char) -> Result<()> {
@@ -92,34 +99,58 @@ impl Pickler<'_> {
         array: &dyn Array,
         nulls: Option<&NullBuffer>,
     ) -> Result<Buffer> {
-        let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else {
-            return Ok(values_of(array));
-        };
+        let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
+        self.check_reach(array, nulls)?;
+        let Some(nulls) = nulls else { return Ok(values_of(array)) };
         self.claim(CopyReason::Pickled, array.len() * size_of::<i64>())?;
         let values = integers(array);
-        // A column without nulls is not read for this: writing it takes no time per row.
-        let nat = |(value, valid): (&i64, bool)| valid && *value == NOT_A_TIME;
-        if let Some(row) = values.iter().zip(nulls).position(nat) {
-            return Err(self.inexact(Inexact::OutOfRange { row, value: NOT_A_TIME }));
-        }
         let filled = values.iter().zip(nulls).map(|(&value, valid)| if valid { value } else { NOT_A_TIME });
         Ok(Buffer::from_vec(filled.collect::<Vec<i64>>()))
     }
 
+    /// Refuses what pandas takes for a missing value, and instants with a zone outside the years
+    /// of Python's datetimes, which it takes and cannot show. That reads the column once.
+    fn check_reach(&self, array: &dyn Array, nulls: Option<&NullBuffer>) -> Result<()> {
+        let reach = match array.data_type() {
+            DataType::Timestamp(unit, Some(_)) if *unit != TimeUnit::Nanosecond => {
+                let per_second = NANOSECONDS / nanoseconds_in(*unit);
+                FIRST_SECOND * per_second..=LAST_SECOND * per_second + (per_second - 1)
+            }
+            _ => NOT_A_TIME + 1..=i64::MAX,
+        };
+        let values = integers(array);
+        // A minimum and a maximum take less time than finding the row, of which there is none.
+        let (least, most) = values
+            .iter()
+            .fold((i64::MAX, NOT_A_TIME), |(least, most), value| (least.min(*value), most.max(*value)));
+        if values.is_empty() || reach.contains(&least) && reach.contains(&most) {
+            return Ok(());
+        }
+        let is_valid = |row| nulls.is_none_or(|nulls| nulls.is_valid(row));
+        match values.iter().enumerate().find(|(row, value)| is_valid(*row) && !reach.contains(value)) {
+            Some((row, &value)) => Err(self.inexact(Inexact::OutOfRange { row, value })),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses an instant that pandas before 2.0, which counts nanoseconds, cannot express.
     fn check_nanoseconds(&self, array: &dyn Array, unit: TimeUnit) -> Result<()> {
-        let per_unit = match unit {
-            TimeUnit::Second => 1_000_000_000,
-            TimeUnit::Millisecond => 1_000_000,
-            TimeUnit::Microsecond => 1_000,
-            TimeUnit::Nanosecond => 1,
-        };
+        let per_unit = nanoseconds_in(unit);
         let beyond = |value: &i64| value.checked_mul(per_unit).is_none_or(|ns| ns == NOT_A_TIME);
         let values = integers(array);
         match values.iter().enumerate().find(|(row, value)| array.is_valid(*row) && beyond(value)) {
             Some((row, &value)) => Err(self.inexact(Inexact::OutOfRange { row, value })),
             None => Ok(()),
         }
+    }
+}
+
+fn nanoseconds_in(unit: TimeUnit) -> i64 {
+    match unit {
+        TimeUnit::Second => NANOSECONDS,
+        TimeUnit::Millisecond => 1_000_000,
+        TimeUnit::Microsecond => 1_000,
+        TimeUnit::Nanosecond => 1,
     }
 }
 

@@ -4,10 +4,11 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::temporal_conversions::{date32_to_datetime, date64_to_datetime};
 use arrow_array::types::*;
+use arrow_buffer::Buffer;
 use arrow_schema::{DataType, TimeUnit};
 use chrono::{Datelike, NaiveDateTime, NaiveTime};
 
-use super::{Inexact, Pickler, numbers};
+use super::{Forms, Inexact, Pickler, numbers};
 use crate::copies::CopyReason;
 use crate::error::Result;
 use crate::pickle::Writer;
@@ -23,6 +24,31 @@ pub(super) fn check(data_type: &DataType) -> Result<(), Inexact> {
         number if numbers::numpy_name(number).is_some() => Ok(()),
         other => Err(Inexact::NoForm { data_type: other.clone() }),
     }
+}
+
+/// A pickled numpy array of `object` that holds the values of an array as Python scalars; those
+/// of a union are mixed.
+///
+/// # Errors
+///
+/// [`ErrorKind::Inexact`](crate::ErrorKind::Inexact) for a type or a value without a Python
+/// scalar that is exactly it.
+///
+/// ```
+/// use arrow::array::Date32Array;
+/// use arrow_frames::pickle::{Pickle, objects};
+///
+/// let days = Date32Array::from(vec![Some(0), None]);
+/// let pickle = Pickle::parse(&objects(&days)?)?;
+/// assert_eq!(pickle.to_array()?.as_ref(), &days);
+/// # Ok::<(), arrow_frames::Error>(())
+/// ```
+pub fn objects(array: &dyn Array) -> Result<Vec<Buffer>> {
+    let mut uncounted = |_, _| Ok(());
+    let mut pickler = Pickler::new(Forms::default(), "", &mut uncounted);
+    check(array.data_type()).map_err(|reason| pickler.inexact(reason))?;
+    pickler.objects(array)?;
+    Ok(pickler.writer.finish())
 }
 
 impl Pickler<'_> {
@@ -88,8 +114,19 @@ fn scalar(w: &mut Writer, array: &dyn Array, row: usize) -> Result<(), Inexact> 
         UInt16 => int::<UInt16Type>(w, array, row),
         UInt32 => int::<UInt32Type>(w, array, row),
         UInt64 => w.int(array.as_primitive::<UInt64Type>().value(row).into()),
-        Float16 => w.float(array.as_primitive::<Float16Type>().value(row).to_f64()),
-        Float32 => w.float(array.as_primitive::<Float32Type>().value(row).into()),
+        Float16 => {
+            let value = array.as_primitive::<Float16Type>().value(row);
+            let (wide, bits) = (value.to_f64(), value.to_bits());
+            let narrow = <Float16Type as ArrowPrimitiveType>::Native::from_f64(wide).to_bits();
+            return float(w, wide, narrow == bits, row, bits.into());
+        }
+        Float32 => {
+            let value = array.as_primitive::<Float32Type>().value(row);
+            let (wide, bits) = (f64::from(value), value.to_bits());
+            #[expect(clippy::cast_possible_truncation, reason = "whether it does is what is asked")]
+            let narrow = (wide as f32).to_bits();
+            return float(w, wide, narrow == bits, row, bits.into());
+        }
         Float64 => w.float(array.as_primitive::<Float64Type>().value(row)),
         Utf8 => w.text(array.as_string::<i32>().value(row)),
         LargeUtf8 => w.text(array.as_string::<i64>().value(row)),
@@ -145,6 +182,15 @@ where
 {
     let value: i64 = array.as_primitive::<T>().value(row).into();
     w.int(value.into());
+}
+
+/// A `float`, which is a `f64`: a signalling NaN does not survive becoming one.
+fn float(w: &mut Writer, value: f64, is_exact: bool, row: usize, bits: i64) -> Result<(), Inexact> {
+    if !is_exact {
+        return Err(Inexact::OutOfRange { row, value: bits });
+    }
+    w.float(value);
+    Ok(())
 }
 
 fn decimal(w: &mut Writer, digits: &str) {

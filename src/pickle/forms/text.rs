@@ -133,7 +133,8 @@ impl Pickler<'_> {
         }
         self.claim(CopyReason::Rebased, large.value_offsets().len() * size_of::<i32>())?;
         // None is more than the last, which fits.
-        let offsets = large.value_offsets().iter().map(|offset| (offset - first) as i32);
+        let offsets =
+            large.value_offsets().iter().map(|offset| i32::try_from(offset - first).unwrap_or_default());
         let offsets = Buffer::from_vec(offsets.collect::<Vec<_>>());
         let data = large.values().slice_with_length(first.as_usize(), (last - first).as_usize());
         self.arrow_text_parts("string", &large, offsets, data)
@@ -226,7 +227,7 @@ mod tests {
                 let first = found.typed_data::<i32>()[0];
                 let found: Vec<i32> = found.typed_data::<i32>().iter().map(|offset| offset - first).collect();
                 assert_eq!(found, offsets, "{}", array.data_type());
-                assert_eq!(data.len() as i32 - first, *offsets.last().unwrap());
+                assert_eq!(i32::try_from(data.len()).unwrap() - first, *offsets.last().unwrap());
                 assert!(!pickle.windows(12).any(|name| name == b"large_string"));
             }
         }

@@ -58,34 +58,61 @@ pub fn run(args: Args) -> Outcome {
 
 /// Decodes a case in a child process.
 pub fn run_apart(root: &Path, case: &Case) -> Result<Row, Box<dyn Error>> {
-    let path = root.join(&case.path);
-    let size_kib = fs::metadata(&path)?.len().div_ceil(1024);
+    let Apart { outcome, text, faults, millis, kib } =
+        apart(&["probe", case.form.name()], &root.join(&case.path))?;
+    let mut row = Row::new(case, outcome, text);
+    (row.faults, row.millis, row.kib) = (faults, millis, kib);
+    Ok(row)
+}
+
+/// What came of a file in a process of its own.
+pub struct Apart {
+    /// What was read, or the kind of the error: of ours, or how the process ended.
+    pub outcome: Result<String, String>,
+    /// The error's text.
+    pub text: String,
+    /// What is wrong with what was read, and with the time and memory that it took.
+    pub faults: Vec<String>,
+    /// How long it took.
+    pub millis: Option<u64>,
+    /// How much memory it took.
+    pub kib: Option<u64>,
+}
+
+/// Runs a hidden task on a file in a child process.
+pub fn apart(task: &[&str], path: &Path) -> Result<Apart, Box<dyn Error>> {
+    let size_kib = fs::metadata(path)?.len().div_ceil(1024);
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["probe", case.form.name()]).arg(&path);
+    command.args(task).arg(path);
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (status, stdout, stderr) = wait(child)?;
+    let ended = |how: String, text: String| Apart {
+        outcome: Err(how),
+        text,
+        faults: Vec::new(),
+        millis: None,
+        kib: None,
+    };
     let Some(status) = status else {
-        return Ok(Row::new(case, Err("hang".into()), format!("no end after {} s", PATIENCE.as_secs())));
+        return Ok(ended("hang".into(), format!("no end after {} s", PATIENCE.as_secs())));
     };
     if !status.success() {
         let text: Vec<&str> = stderr.lines().take(2).collect();
-        return Ok(Row::new(case, Err(status.to_string()), text.join(" ")));
+        return Ok(ended(status.to_string(), text.join(" ")));
     }
     let json: Value = serde_json::from_str(&stdout)?;
     let text = |key: &str| json.get(key).and_then(Value::as_str).map(str::to_owned);
     let number = |key: &str| json.get(key).and_then(Value::as_u64);
+    let (millis, kib) = (number("millis"), number("kib"));
+    let mut faults: Vec<String> = text("fault").into_iter().collect();
+    if let Some(millis) = millis.filter(|millis| u128::from(*millis) > TIME.as_millis()) {
+        faults.push(format!("took {millis} ms"));
+    }
+    if let Some(kib) = kib.filter(|kib| *kib > MEMORY_KIB + size_kib) {
+        faults.push(format!("took {kib} KiB"));
+    }
     let outcome = text("read").ok_or_else(|| text("kind").unwrap_or_default());
-    let mut row = Row::new(case, outcome, text("text").unwrap_or_default());
-    row.faults.extend(text("fault"));
-    row.millis = number("millis");
-    row.kib = number("kib");
-    if let Some(millis) = row.millis.filter(|millis| u128::from(*millis) > TIME.as_millis()) {
-        row.faults.push(format!("took {millis} ms"));
-    }
-    if let Some(kib) = row.kib.filter(|kib| *kib > MEMORY_KIB + size_kib) {
-        row.faults.push(format!("took {kib} KiB"));
-    }
-    Ok(row)
+    Ok(Apart { outcome, text: text("text").unwrap_or_default(), faults, millis, kib })
 }
 
 /// Waits for a child that prints little, and ends it if it does not end itself.
@@ -113,19 +140,19 @@ fn wait(mut child: Child) -> Result<(Option<ExitStatus>, String, String), Box<dy
 }
 
 #[cfg(target_os = "linux")]
-fn limit_memory() -> Result<(), Box<dyn Error>> {
+pub fn limit_memory() -> Result<(), Box<dyn Error>> {
     use rustix::process::{Resource, Rlimit, setrlimit};
     let limit = Rlimit { current: Some(ADDRESS_SPACE), maximum: Some(ADDRESS_SPACE) };
     Ok(setrlimit(Resource::As, limit)?)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn limit_memory() -> Result<(), Box<dyn Error>> {
+pub fn limit_memory() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
 /// The most memory that this process has had, where the system tells.
-fn peak_kib() -> Option<u64> {
+pub fn peak_kib() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches("kB").trim().parse().ok()

@@ -243,7 +243,8 @@ fn shown(row: &Row) -> String {
     }
 }
 
-fn push_line<const N: usize>(out: &mut String, cells: [String; N]) {
+/// A line of a table.
+pub fn push_line<const N: usize>(out: &mut String, cells: [String; N]) {
     let cells = cells.map(|cell| cell.replace('|', "\\|").replace('\n', " "));
     out.push_str(&format!("| {} |\n", cells.join(" | ")));
 }

@@ -1,5 +1,6 @@
 //! Indexes of rows and labels of columns.
 
+use std::num::NonZeroI64;
 use std::sync::Arc;
 
 use arrow::array::*;
@@ -165,23 +166,27 @@ fn pickled() -> Result<Vec<Case>, Error> {
         let level = Level { name, dtype: always("int64"), values: values.map(Value::from).collect() };
         let index = Index { class: always("RangeIndex"), levels: vec![level] };
         let truth = Truth { index: Some(index), ..Truth::default() };
-        let sent = Sent::Pickle(pickle::range_index(start, stop, step, name));
+        let nonzero = NonZeroI64::new(step).ok_or("a step of 0")?;
+        let sent = Sent::Pickle(pickle::range_index(start, stop, nonzero, name));
         cases.push(Case::new((PICKLED, "RangeIndex", &format!("{start} to {stop} by {step}")), sent, truth)?);
     }
     let levels: Vec<Key> = keys()
         .into_iter()
         .filter(|key| ["int64", "utf8", "timestamp[ns] in UTC"].contains(&key.name))
         .collect();
-    let fields: Vec<Field> =
-        levels.iter().map(|key| Field::new("x", key.array.data_type().clone(), false)).collect();
     let codes: [Vec<i8>; 3] = [vec![0, 1, 3, 3, 2], vec![0, 0, 1, -1, 1], vec![3, 2, 1, 0, 0]];
-    let arrays: Vec<ArrayRef> =
-        codes.iter().map(|codes| Arc::new(Int8Array::from(codes.clone())) as ArrayRef).collect();
+    let key = |code: &i8| (*code >= 0).then_some(*code);
+    let arrays: Vec<DictionaryArray<Int8Type>> = levels
+        .iter()
+        .zip(&codes)
+        .map(|(level, codes)| DictionaryArray::new(codes.iter().map(key).collect(), level.array.clone()))
+        .collect();
+    let fields: Vec<Field> =
+        arrays.iter().map(|array| Field::new("x", array.data_type().clone(), true)).collect();
     let names = [Some("int"), None, Some("when")];
     let pairs: Vec<(&dyn Array, &Field)> =
-        levels.iter().zip(&fields).map(|(key, field)| (key.array.as_ref(), field)).collect();
-    let code_arrays: Vec<&dyn Array> = arrays.iter().map(|codes| codes.as_ref()).collect();
-    let buffers = pickle::multi_index(&pairs, &code_arrays, Forms::default(), &names)?;
+        arrays.iter().zip(&fields).map(|(array, field)| (array as &dyn Array, field)).collect();
+    let buffers = pickle::multi_index(&pairs, Forms::default(), &names)?;
     let levels = levels.iter().zip(&codes).zip(names).map(|((key, codes), name)| {
         let all = values::of(&key.array);
         let value = |code: &i8| usize::try_from(*code).map_or(Value::Null, |code| all[code].clone());

@@ -1,13 +1,23 @@
-//! Where the numbers of Arrow's metadata lie in the bytes of a stream or a file.
+//! Where the numbers of Arrow's metadata lie in the bytes of a stream, a header or a file.
+//!
+//! The tests and the fuzz targets share this. It looks for as many messages as are sound, and
+//! says whether these were all.
+#![allow(dead_code)] // Each of them uses its own part.
 
 use std::ops::Range;
 
-use arrow::ipc::{self, root_as_footer, root_as_message};
+use arrow_ipc::{self as ipc, root_as_footer, root_as_message};
 use flatbuffers::{Follow, Table, VOffsetT, Vector};
+
+/// Numbers of one message that are looked for: tables may be shared, so that a few bytes hold
+/// any number of fields.
+const MOST: usize = 1 << 14;
+
+/// Begins every message since Arrow 0.15.
+const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// A number: where it lies, and how wide it is.
 #[derive(Debug, Clone, Copy)]
-#[allow(dead_code)] // What it is shows in the message of a test that fails.
 pub struct Site {
     pub position: usize,
     pub width: usize,
@@ -37,33 +47,40 @@ pub struct Sites {
     pub sites: Vec<Site>,
     /// Where its flatbuffer lies.
     pub metadata: Range<usize>,
+    /// Where its prefix starts and its body ends.
+    pub message: Range<usize>,
+    /// Where its buffers lie, as far as they are inside the body, and what follows them; empty
+    /// ones are not there.
+    pub buffers: Vec<Range<usize>>,
+    /// Where the values of custom metadata lie.
+    pub texts: Vec<Range<usize>>,
 }
 
-/// The numbers of every message of a stream, from `position` on.
-pub fn of_stream(bytes: &[u8], mut position: usize) -> Vec<Sites> {
-    let mut all = Vec::new();
-    loop {
-        let prefix = Site { position: position + 4, width: 4, what: "metadata length" };
-        let length = prefix.get(bytes) as usize;
-        if length == 0 {
-            return all;
-        }
-        let metadata = position + 8..position + 8 + length;
-        let mut finder =
-            Finder { base: metadata.start, bytes: &bytes[metadata.clone()], sites: vec![prefix] };
-        let message = root_as_message(finder.bytes).unwrap();
-        finder.message(&message);
-        position = metadata.end + message.bodyLength() as usize;
-        all.push(Sites { sites: finder.sites, metadata });
-    }
+/// The messages of a stream or a header.
+#[derive(Debug, Default)]
+pub struct Found {
+    pub messages: Vec<Sites>,
+    /// The first byte behind the end marker, if that was met.
+    pub end: Option<usize>,
 }
 
-/// The numbers of a file's footer.
-pub fn of_footer(file: &[u8]) -> Sites {
-    let length = Site { position: file.len() - 10, width: 4, what: "footer length" };
-    let metadata = length.position - length.get(file) as usize..length.position;
-    let mut finder = Finder { base: metadata.start, bytes: &file[metadata.clone()], sites: vec![length] };
-    let footer = root_as_footer(finder.bytes).unwrap();
+/// The messages of a stream, from `position` on.
+pub fn of_stream(bytes: &[u8], position: usize) -> Found {
+    messages(bytes, position, true)
+}
+
+/// The messages of a header: no bodies lie between them.
+pub fn of_header(bytes: &[u8]) -> Found {
+    messages(bytes, 0, false)
+}
+
+/// The numbers of a file's footer, if there is a sound one.
+pub fn of_footer(file: &[u8]) -> Option<Sites> {
+    let length = Site { position: file.len().checked_sub(10)?, width: 4, what: "footer length" };
+    let start = length.position.checked_sub(usize::try_from(length.get(file)).ok()?)?;
+    let metadata = start..length.position;
+    let mut finder = Finder::new(file, &metadata, length);
+    let footer = root_as_footer(finder.bytes).ok()?;
     finder.scalar(&footer._tab, ipc::Footer::VT_VERSION, 2, "footer version");
     for blocks in [footer.dictionaries(), footer.recordBatches()].into_iter().flatten() {
         finder.length(&blocks, "number of blocks");
@@ -77,16 +94,75 @@ pub fn of_footer(file: &[u8]) -> Sites {
     if let Some(schema) = footer.schema() {
         finder.schema(&schema);
     }
-    Sites { sites: finder.sites, metadata }
+    finder.texts(footer.custom_metadata());
+    let message = metadata.start..file.len();
+    Some(Sites { sites: finder.sites, metadata, message, buffers: vec![], texts: finder.texts })
+}
+
+fn messages(bytes: &[u8], mut position: usize, has_bodies: bool) -> Found {
+    let mut found = Found::default();
+    loop {
+        let is_old = bytes.get(position..).is_none_or(|rest| !rest.starts_with(&CONTINUATION));
+        let prefix =
+            Site { position: position + if is_old { 0 } else { 4 }, width: 4, what: "metadata length" };
+        let start = prefix.position + prefix.width;
+        if start > bytes.len() {
+            return found;
+        }
+        let length = prefix.get(bytes);
+        if length == 0 {
+            found.end = Some(start);
+            return found;
+        }
+        let Some(metadata) = usize::try_from(length).ok().map(|length| start..start + length) else {
+            return found;
+        };
+        let Some(mut message) = message(bytes, metadata, prefix, has_bodies) else { return found };
+        message.message.start = position;
+        position = message.message.end;
+        found.messages.push(message);
+    }
+}
+
+fn message(bytes: &[u8], metadata: Range<usize>, prefix: Site, has_body: bool) -> Option<Sites> {
+    if metadata.end > bytes.len() {
+        return None;
+    }
+    let mut finder = Finder::new(bytes, &metadata, prefix);
+    let message = root_as_message(finder.bytes).ok()?;
+    finder.message(&message);
+    let body_length = if has_body { usize::try_from(message.bodyLength()).ok()? } else { 0 };
+    let body = metadata.end..metadata.end.checked_add(body_length)?.min(bytes.len());
+    let inside = |(offset, length): &(i64, i64)| {
+        let start = body.start.checked_add(usize::try_from(*offset).ok()?)?;
+        let end = start.checked_add(usize::try_from(*length).ok()?)?.min(body.end);
+        (start < end).then_some(start..end)
+    };
+    let mut buffers: Vec<Range<usize>> = finder.buffers.iter().filter_map(inside).collect();
+    // Behind the declared buffers and their padding lies the payload of opaque columns.
+    let end = buffers.iter().map(|buffer| buffer.end - body.start).max().unwrap_or(0);
+    let payload = body.start + end.next_multiple_of(64)..body.end;
+    if !payload.is_empty() {
+        buffers.push(payload);
+    }
+    let message = prefix.position..body.end;
+    Some(Sites { sites: finder.sites, metadata, message, buffers, texts: finder.texts })
 }
 
 struct Finder<'a> {
     base: usize,
     bytes: &'a [u8],
     sites: Vec<Site>,
+    buffers: Vec<(i64, i64)>,
+    texts: Vec<Range<usize>>,
 }
 
 impl<'a> Finder<'a> {
+    fn new(bytes: &'a [u8], metadata: &Range<usize>, length: Site) -> Self {
+        let (base, bytes) = (metadata.start, &bytes[metadata.clone()]);
+        Finder { base, bytes, sites: vec![length], buffers: vec![], texts: vec![] }
+    }
+
     fn at(&mut self, position: usize, width: usize, what: &'static str) {
         self.sites.push(Site { position: self.base + position, width, what });
     }
@@ -119,10 +195,18 @@ impl<'a> Finder<'a> {
         if let Some(dictionary) = message.header_as_dictionary_batch() {
             self.scalar(&dictionary._tab, ipc::DictionaryBatch::VT_ID, 8, "dictionary id");
             self.scalar(&dictionary._tab, ipc::DictionaryBatch::VT_ISDELTA, 1, "is delta");
-            self.batch(&dictionary.data().unwrap());
+            dictionary.data().iter().for_each(|data| self.batch(data));
         }
         if let Some(batch) = message.header_as_record_batch() {
             self.batch(&batch);
+        }
+        self.texts(message.custom_metadata());
+    }
+
+    fn texts(&mut self, pairs: Option<Vector<'a, flatbuffers::ForwardsUOffset<ipc::KeyValue<'a>>>>) {
+        for value in pairs.iter().flatten().filter_map(|pair| pair.value()) {
+            let start = self.base + self.place(value.as_bytes());
+            self.texts.push(start..start + value.len());
         }
     }
 
@@ -142,6 +226,7 @@ impl<'a> Finder<'a> {
                 let position = self.place(&buffer.0);
                 self.at(position, 8, "offset of a buffer");
                 self.at(position + 8, 8, "length of a buffer");
+                self.buffers.push((buffer.offset(), buffer.length()));
             }
         }
         if let Some(counts) = batch.variadicBufferCounts() {
@@ -162,9 +247,14 @@ impl<'a> Finder<'a> {
             self.length(&fields, "number of fields");
             fields.iter().for_each(|field| self.field(&field));
         }
+        self.texts(schema.custom_metadata());
     }
 
     fn field(&mut self, field: &ipc::Field<'a>) {
+        if self.sites.len() > MOST {
+            return;
+        }
+        self.texts(field.custom_metadata());
         self.scalar(&field._tab, ipc::Field::VT_NULLABLE, 1, "nullable");
         self.scalar(&field._tab, ipc::Field::VT_TYPE_TYPE, 1, "type");
         self.type_of(field);

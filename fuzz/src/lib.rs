@@ -1,0 +1,12 @@
+//! What the fuzz targets do, as plain functions: `tests/fuzz.rs` calls the same ones.
+
+pub mod check;
+pub mod mutate;
+#[path = "../../tests/common/rng.rs"]
+pub mod rng;
+#[allow(dead_code)]
+#[path = "../../tests/common/same.rs"]
+mod same;
+pub mod sites;
+pub mod split;
+pub mod targets;
