@@ -158,8 +158,12 @@ def check(case: dict, version: str, received, is_writeable: bool, seen: dict) ->
     refused = case["refused"][version]
     try:
         if not case["is_stream"]:
-            index = pickle.loads(received[0], buffers=received[1:])
-            return check_index(expect, "index", index, case["index"], version, seen)
+            loaded = pickle.loads(received[0], buffers=received[1:])
+            if case["index"]:
+                return check_index(expect, "index", loaded, case["index"], version, seen)
+            seen["dtypes"].append(dtype_name(loaded.dtype))
+            expect("dtype", seen["dtypes"][-1], case["columns"][0]["dtype"][version])
+            return expect("values", values(pd.Series(loaded, dtype=loaded.dtype).array), case["columns"][0]["values"])
         frame = consume(received[0])
     except Exception as error:
         seen["error"] = f"{type(error).__name__}: {error}"

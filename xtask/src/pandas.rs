@@ -75,6 +75,7 @@ fn cases() -> Result<Vec<Case>, Error> {
     for kinds in kinds::all()? {
         cases.extend(kind::cases(&kinds)?);
     }
+    cases.extend(kinds::mixed()?);
     cases.extend(frames::all()?);
     cases.extend(labels::all()?);
     Ok(cases)

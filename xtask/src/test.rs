@@ -1,4 +1,5 @@
-//! `cargo xtask test`: every test of the workspace, with a Python to talk to.
+//! `cargo xtask test`: every test of the workspace, with a Python to talk to, and what pandas
+//! reads.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use crate::{Outcome, pandas, process, python};
 /// some tests, `cargo xtask pandas --check`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Further arguments for `cargo test`
+    /// Further arguments for `cargo test`; with any, pandas is left out
     #[arg(last = true)]
     cargo: Vec<OsString>,
 }
@@ -24,7 +25,7 @@ pub fn run(args: Args) -> Outcome {
     let mut test = process::cargo();
     test.args(["test", "--workspace", "--all-features"]);
     let is_all = args.cargo.is_empty();
-    test.args(args.cargo);
+    test.args(&args.cargo);
     test.env("ARROW_FRAMES_PYTHON", python);
     let status = process::status(&mut test)?;
     if status.success() {

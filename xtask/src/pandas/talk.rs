@@ -10,7 +10,7 @@ use super::Error;
 use super::case::VERSIONS;
 use crate::{process, python};
 
-/// The last Python that has the older versions.
+/// The last Python that pandas 1.5 has a wheel for; the other versions have one too.
 const OLDER: &str = "python3.11";
 
 /// A version of pandas.
@@ -31,7 +31,11 @@ pub fn environments() -> Result<Vec<Pandas>, Error> {
     let make = |version: &'static str| {
         let requirements = format!("tests/python/requirements-pandas-{version}.txt");
         let base = (version < "3").then_some(OLDER);
-        let interpreter = python::environment(&format!(".venv-pandas-{version}"), &requirements, base)?;
+        let interpreter = python::environment(&format!(".venv-pandas-{version}"), &requirements, base);
+        let interpreter = interpreter.map_err(|error| match base {
+            Some(base) => format!("{error}; pandas {version} needs {base}"),
+            None => error.to_string(),
+        })?;
         Ok(Pandas { version, interpreter })
     };
     VERSIONS.into_iter().map(make).collect()
