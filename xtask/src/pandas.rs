@@ -16,11 +16,11 @@ mod talk;
 mod values;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::{Outcome, process};
-use case::Case;
+use case::{Case, VERSIONS};
 
 /// What keeps the task from running.
 type Error = Box<dyn std::error::Error>;
@@ -68,6 +68,11 @@ pub fn run(args: Args) -> Outcome {
     }
     process::progress(&format!("{} problems", problems.len()));
     Ok(ExitCode::FAILURE)
+}
+
+/// The interpreter of the last version.
+pub fn last() -> Result<PathBuf, Error> {
+    talk::interpreter(VERSIONS[VERSIONS.len() - 1])
 }
 
 fn cases() -> Result<Vec<Case>, Error> {

@@ -28,17 +28,19 @@ pub struct Seen {
 
 /// Makes the environments that are not there yet.
 pub fn environments() -> Result<Vec<Pandas>, Error> {
-    let make = |version: &'static str| {
-        let requirements = format!("tests/python/requirements-pandas-{version}.txt");
-        let base = (version < "3").then_some(OLDER);
-        let interpreter = python::environment(&format!(".venv-pandas-{version}"), &requirements, base);
-        let interpreter = interpreter.map_err(|error| match base {
-            Some(base) => format!("{error}; pandas {version} needs {base}"),
-            None => error.to_string(),
-        })?;
-        Ok(Pandas { version, interpreter })
-    };
+    let make = |version| Ok(Pandas { version, interpreter: interpreter(version)? });
     VERSIONS.into_iter().map(make).collect()
+}
+
+/// The interpreter that has that version.
+pub fn interpreter(version: &str) -> Result<PathBuf, Error> {
+    let requirements = format!("tests/python/requirements-pandas-{version}.txt");
+    let base = (version < "3").then_some(OLDER);
+    let interpreter = python::environment(&format!(".venv-pandas-{version}"), &requirements, base);
+    Ok(interpreter.map_err(|error| match base {
+        Some(base) => format!("{error}; pandas {version} needs {base}"),
+        None => error.to_string(),
+    })?)
 }
 
 /// Reads all streams with all versions.
