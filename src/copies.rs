@@ -24,6 +24,9 @@ pub enum CopyReason {
     Compressed,
     /// A buffer decompressed.
     Decompressed,
+    /// A frame that was to become writable, and shares its memory or is not in an allocation of
+    /// its element type.
+    Writable,
     /// Values written into a pickle or read from one, where what Python takes is not laid out
     /// as in Arrow: Python objects, booleans of a byte each, codes and datetimes beside nulls.
     Pickled,
@@ -39,6 +42,7 @@ impl fmt::Display for CopyReason {
             CopyReason::Misaligned => "misaligned frame",
             CopyReason::Compressed => "compression",
             CopyReason::Decompressed => "decompression",
+            CopyReason::Writable => "writable",
             CopyReason::Pickled => "pickled values",
         })
     }

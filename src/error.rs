@@ -44,6 +44,14 @@ impl Error {
         self
     }
 
+    /// Moves the position of an error in a message to where the message lies in a stream.
+    pub(crate) fn moved_by(mut self, start: u64) -> Self {
+        if let ErrorKind::Truncated { position, .. } | ErrorKind::BadNumber { position, .. } = &mut *self.0 {
+            *position = position.saturating_add(start);
+        }
+        self
+    }
+
     /// Who has to change something: the sender, the caller, or the machine.
     pub fn fault(&self) -> Fault {
         use ErrorKind::*;
@@ -463,6 +471,10 @@ pub enum Part {
     Payload,
     /// The end-of-stream marker.
     End,
+    /// The count and the lengths before packed frames.
+    Prelude,
+    /// A packed frame.
+    Frame,
 }
 
 impl fmt::Display for Part {
@@ -485,6 +497,8 @@ impl fmt::Display for Part {
             Part::TypeIds => "type ids",
             Part::Payload => "opaque payload",
             Part::End => "end-of-stream marker",
+            Part::Prelude => "count and lengths of frames",
+            Part::Frame => "packed frame",
         })
     }
 }

@@ -46,6 +46,23 @@ impl Frames {
         (self.header, self.buffers)
     }
 
+    /// The messages of several frames as one.
+    pub(crate) fn joined(parts: Vec<Frames>) -> Frames {
+        let mut parts = parts.into_iter();
+        let Some(first) = parts.next() else { return Frames::default() };
+        if parts.len() == 0 {
+            return first;
+        }
+        let (header, mut buffers) = first.into_parts();
+        let mut header = header.to_vec();
+        for part in parts {
+            let (message, frames) = part.into_parts();
+            header.extend_from_slice(&message);
+            buffers.extend(frames);
+        }
+        Frames::new(header, buffers)
+    }
+
     /// Bytes of the header and all frames, without padding.
     pub fn num_bytes(&self) -> usize {
         self.buffers.iter().map(Buffer::len).fold(self.header.len(), usize::saturating_add)

@@ -8,7 +8,9 @@
 //! - [`from_buffers`] rebuilds it; [`Decoder`] has the options, and takes streams in pieces.
 //! - [`Frames::segments`] and [`Frames::from_stream`] are the Arrow IPC stream,
 //!   [`Frames::file_form`] and [`Frames::from_file`] the Arrow IPC file,
-//!   [`write_segments`] and [`StreamSource`] their way through writers and readers.
+//!   [`Frames::packed`] and [`Frames::from_packed`] dask.distributed's blob.
+//! - [`write_frames`], [`StreamSink`] and [`StreamSource`] take streams through writers and
+//!   readers; [`StreamReceiver`] is the reading side without any I/O.
 //! - [`CopyReport`] says what had to be copied, [`Layout`] what lies where.
 //!
 //! ```
@@ -28,8 +30,10 @@
 //!
 //! # Features
 //!
-//! `lz4` and `zstd` (both on by default) read and write compressed bodies. Without one, such a
-//! body is [`ErrorKind::CodecDisabled`]; nothing else changes.
+//! - `lz4` and `zstd` (both on by default) read and write compressed bodies. Without one, such a
+//!   body is [`ErrorKind::CodecDisabled`]; nothing else changes.
+//! - `tokio` adds `AsyncStreamSource`, `AsyncStreamSink` and `write_frames_async`.
+//! - `spill` adds the module `spill`: dataframes on disk.
 
 #[cfg(not(target_endian = "little"))]
 compile_error!(
@@ -61,7 +65,14 @@ pub use error::{Error, ErrorKind, Fault, Part, Result};
 pub use frames::Frames;
 pub use layout::{BufferLayout, Layout, MessageKind, MessageLayout};
 pub use limits::Limits;
-pub use transport::{FileForm, Segments, StreamSource, write_segments};
+#[cfg(feature = "spill")]
+pub use transport::spill;
+#[cfg(feature = "tokio")]
+pub use transport::{AsyncStreamSink, AsyncStreamSource, write_frames_async};
+pub use transport::{
+    FileForm, Packed, ReceiveMemory, Segments, StreamReceiver, StreamSink, StreamSource, pack, unpack,
+    unpack_partial, unpack_with_remainder, write_frames, write_segments, write_stream,
+};
 
 /// The README's examples, compiled and run.
 #[cfg(doctest)]

@@ -1,6 +1,5 @@
 //! Streams and files as bytes: what is refused, and what an error leaves behind.
 
-use std::io::{self, Read};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, DictionaryArray, Int8Array, NullArray, RecordBatch, StringArray};
@@ -94,33 +93,6 @@ fn empty_segments_are_written() {
     assert_eq!(write_segments(&mut out, [&b""[..], b""].into_iter()).unwrap(), 0);
     assert_eq!(write_segments(&mut out, [&b""[..], b"ab", b""].into_iter()).unwrap(), 2);
     assert_eq!(out, b"ab");
-}
-
-/// A reader that fails once, in the middle.
-struct Fails<'a>(&'a [u8], usize);
-
-impl Read for Fails<'_> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.1 == 0 {
-            self.1 = usize::MAX;
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        let count = out.len().min(self.1).min(self.0.len());
-        out[..count].copy_from_slice(&self.0[..count]);
-        self.0 = &self.0[count..];
-        self.1 -= count;
-        Ok(count)
-    }
-}
-
-#[test]
-fn a_source_that_failed_goes_on_failing() {
-    let bytes = stream(&frames(Arc::new(Int8Array::from(vec![1, 2, 3]))));
-    for place in 0..bytes.len() {
-        let mut source = StreamSource::new(Fails(&bytes, place));
-        let failed = (0..4).map(|_| source.next()).skip_while(Result::is_ok).collect::<Vec<_>>();
-        assert!(!failed.is_empty() && failed.iter().all(Result::is_err), "at {place}");
-    }
 }
 
 #[test]

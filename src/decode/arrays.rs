@@ -37,7 +37,7 @@ impl Reader<'_, '_> {
             }
             Boolean => {
                 let (node, nulls) = self.node_and_validity()?;
-                let buffer = self.buffer()?;
+                let buffer = self.bytes_buffer()?;
                 let bits = self.bits(buffer, node.rows, Part::Values)?;
                 Ok(Arc::new(BooleanArray::new(bits, nulls)))
             }
@@ -164,7 +164,7 @@ impl Reader<'_, '_> {
     fn bytes<T: ByteArrayType>(&mut self) -> Result<ArrayRef> {
         let (node, nulls) = self.node_and_validity()?;
         let offsets = self.offsets::<T::Offset>(node.rows)?;
-        let values = self.buffer()?;
+        let values = self.bytes_buffer()?;
         let offsets = self.check_offsets(offsets, values.len())?;
         Ok(Arc::new(trusted::bytes::<T>(offsets, values, nulls, self.trust, self.name())?))
     }
@@ -173,13 +173,13 @@ impl Reader<'_, '_> {
         let (node, nulls) = self.node_and_validity()?;
         let views = self.values::<u128>(node.rows, Part::Views)?;
         let count = self.variadic_count()?;
-        let buffers = (0..count).map(|_| self.buffer()).collect::<Result<Vec<_>>>()?;
+        let buffers = (0..count).map(|_| self.bytes_buffer()).collect::<Result<Vec<_>>>()?;
         Ok(Arc::new(trusted::views::<T>(views, buffers, nulls, self.trust, self.name())?))
     }
 
     fn fixed_size_binary(&mut self, width: i32) -> Result<ArrayRef> {
         let (node, nulls) = self.node_and_validity()?;
-        let buffer = self.buffer()?;
+        let buffer = self.bytes_buffer()?;
         if width == 0 {
             self.check_free_rows(node.rows)?;
         }
@@ -285,6 +285,7 @@ impl Reader<'_, '_> {
             None => None,
             Some(_) if node.nulls == 0 && !self.trust.validates() => None,
             Some(buffer) => {
+                let buffer = self.owned_bytes(buffer)?;
                 let bits = self.bits(buffer, node.rows, Part::Validity)?;
                 let nulls = trusted::nulls(bits, node.nulls, self.trust, self.name())?;
                 (node.nulls > 0).then_some(nulls)

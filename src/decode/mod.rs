@@ -105,6 +105,7 @@ pub struct Decoder {
     projection: Option<Vec<usize>>,
     copies: CopyBudget,
     trust: Trust,
+    writable: bool,
     stream: Option<Stream>,
     finished: bool,
 }
@@ -139,6 +140,7 @@ impl Decoder {
             projection: None,
             copies: CopyBudget::default(),
             trust: Trust::validate(),
+            writable: false,
             stream: None,
             finished: false,
         }
@@ -160,6 +162,38 @@ impl Decoder {
     /// zero copy. Without this, any copy that is needed is made and counted.
     pub fn with_max_copied_bytes(mut self, bytes: u64) -> Self {
         self.copies.allowed = Some(bytes);
+        self
+    }
+
+    /// Gives every native column buffers that arrow can change in place: `into_builder` then
+    /// keeps their addresses. A frame that is already the allocation of a `Vec` of the
+    /// element type, and that nothing else refers to, is taken as it is;
+    /// [`StreamSource::with_writable`](crate::StreamSource::with_writable) receives such frames.
+    /// Any other is copied and counted as [`CopyReason::Writable`](crate::CopyReason::Writable).
+    /// Dictionaries, which the arrays of several batches share, stay as they are.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use std::sync::Arc;
+    /// use arrow::array::{ArrayRef, AsArray, Float64Array, RecordBatch};
+    /// use arrow::datatypes::Float64Type;
+    /// use arrow_frames::{DataFrame, Decoder, Target, to_buffers};
+    ///
+    /// let price: ArrayRef = Arc::new(Float64Array::from(vec![1.5, 2.5]));
+    /// let frames = to_buffers(&DataFrame::from(RecordBatch::try_from_iter([("price", price)])?), Target::Arrow)?;
+    ///
+    /// let mut decoder = Decoder::new().with_writable(true);
+    /// let batch = decoder.decode(frames)?.into_record_batch()?;
+    /// let (_, mut columns, _) = batch.into_parts();
+    /// let price = columns.remove(0).as_primitive::<Float64Type>().clone();
+    /// let address = price.values().as_ptr();
+    /// let mut price = price.into_builder().expect("it is writable");
+    /// price.values_slice_mut()[0] = 9.5;
+    /// assert_eq!(price.finish().values().as_ptr(), address);
+    /// # Ok(()) }
+    /// ```
+    pub fn with_writable(mut self, writable: bool) -> Self {
+        self.writable = writable;
         self
     }
 
@@ -278,6 +312,7 @@ impl Decoder {
         let mut work = Work {
             limits,
             trust: self.trust,
+            writable: self.writable,
             copies: &mut self.copies,
             incoming: Incoming::new(messages, frames, limits),
         };
@@ -328,6 +363,7 @@ impl Decoder {
 struct Work<'d> {
     limits: &'d Limits,
     trust: Trust,
+    writable: bool,
     copies: &'d mut CopyBudget,
     incoming: Incoming<'d>,
 }

@@ -102,6 +102,8 @@ pub(super) struct Reader<'r, 'd> {
     pub(super) dictionaries: &'r Dictionaries,
     pub(super) limits: &'r Limits,
     pub(super) trust: Trust,
+    /// Whether every buffer must lie in an allocation of its own, of its element type.
+    writable: bool,
     /// The dictionary of the schema's walk that comes next.
     pub(super) dictionary: usize,
     copies: &'r mut CopyBudget,
@@ -129,13 +131,14 @@ impl<'r, 'd> Reader<'r, 'd> {
         dictionaries: &'r Dictionaries,
         work: &'r mut Work<'d>,
     ) -> Self {
-        let Work { limits, trust, copies, incoming } = work;
+        let Work { limits, trust, writable, copies, incoming } = work;
         Reader {
             meta,
             wire,
             dictionaries,
             limits,
             trust: *trust,
+            writable: *writable,
             dictionary: 0,
             copies,
             incoming,
@@ -155,6 +158,8 @@ impl<'r, 'd> Reader<'r, 'd> {
     /// What follows is the values of this dictionary, which belongs to this column.
     pub(super) fn start_dictionary(&mut self, column: usize, index: usize) {
         self.column = column;
+        // The arrays of several batches share it.
+        self.writable = false;
         self.dictionary = index.saturating_add(1);
     }
 
@@ -238,7 +243,9 @@ impl<'r, 'd> Reader<'r, 'd> {
         if needed == 0 {
             return Ok(ScalarBuffer::default());
         }
-        let buffer = if (buffer.as_ptr() as usize).is_multiple_of(align_of::<T>()) {
+        let buffer = if self.writable {
+            self.owned::<T>(buffer, needed)?
+        } else if (buffer.as_ptr() as usize).is_multiple_of(align_of::<T>()) {
             buffer
         } else {
             self.claim(CopyReason::Misaligned, needed)?;
@@ -246,6 +253,40 @@ impl<'r, 'd> Reader<'r, 'd> {
         };
         // A buffer of just this length is moved; slicing it would touch its count.
         if buffer.len() == needed { Ok(buffer.into()) } else { Ok(ScalarBuffer::new(buffer, 0, count)) }
+    }
+
+    /// The next declared buffer of bytes or bits: a frame, or empty.
+    pub(super) fn bytes_buffer(&mut self) -> Result<Buffer> {
+        let buffer = self.buffer()?;
+        self.owned_bytes(buffer)
+    }
+
+    /// A buffer of bytes or bits, in an allocation of its own if buffers must be writable.
+    pub(super) fn owned_bytes(&mut self, buffer: Buffer) -> Result<Buffer> {
+        let length = buffer.len();
+        if self.writable && length > 0 { self.owned::<u8>(buffer, length) } else { Ok(buffer) }
+    }
+
+    /// A buffer as the allocation of a `Vec` of this type that nothing else refers to, which
+    /// is what arrays can be changed in: as it is, or its first `needed` bytes copied.
+    fn owned<T: ArrowNativeType>(&mut self, buffer: Buffer, needed: usize) -> Result<Buffer> {
+        let buffer = match buffer.into_vec::<T>() {
+            Ok(vec) => return Ok(Buffer::from_vec(vec)),
+            Err(buffer) => buffer,
+        };
+        let is_aligned = (buffer.as_ptr() as usize).is_multiple_of(align_of::<T>());
+        let buffer = if is_aligned {
+            buffer.slice_with_length(0, needed)
+        } else {
+            self.claim(CopyReason::Misaligned, needed)?;
+            aligned_copy(buffer.get(..needed).unwrap_or_default())?
+        };
+        self.claim(CopyReason::Writable, needed)?;
+        let values = buffer.typed_data::<T>();
+        let mut vec: Vec<T> = Vec::new();
+        vec.try_reserve_exact(values.len()).map_err(|_| ErrorKind::Memory { bytes: needed as u64 })?;
+        vec.extend_from_slice(values);
+        Ok(Buffer::from_vec(vec))
     }
 
     /// The next count of variadic buffers.

@@ -19,6 +19,10 @@ pub(super) struct Body {
     pub variadic: Vec<i64>,
     /// The non-empty buffers, then opaque payload.
     pub frames: Vec<Buffer>,
+    /// Whether to note the element width of each declared frame.
+    pub marks_widths: bool,
+    /// The frames of declared buffers by number, and their element widths.
+    pub widths: Vec<(usize, u8)>,
     /// The dictionaries that were met.
     pub dictionaries: Vec<MetDictionary>,
     length: u64,
@@ -47,6 +51,7 @@ impl Body {
         self.buffers.clear();
         self.variadic.clear();
         self.frames.clear();
+        self.widths.clear();
         self.dictionaries.clear();
         self.length = 0;
     }
@@ -56,8 +61,11 @@ impl Body {
         self.nodes.push(FieldNode::new(rows as i64, null_count as i64));
     }
 
-    /// Adds a declared buffer; an empty one is no frame.
-    pub(super) fn buffer(&mut self, frame: Buffer) {
+    /// Adds a declared buffer of elements of so many bytes; an empty one is no frame.
+    pub(super) fn buffer(&mut self, frame: Buffer, width: u8) {
+        if self.marks_widths && !frame.is_empty() {
+            self.widths.push((self.frames.len(), width));
+        }
         let span = self.payload(frame);
         self.buffers.push(arrow_ipc::Buffer::new(span.offset as i64, span.length as i64));
     }

@@ -26,7 +26,7 @@ use crate::dataframe::{Batch, Column, DataFrame, OpaqueColumn, check_same_schema
 use crate::error::{ErrorKind, Result};
 use crate::frames::Frames;
 use crate::pickle::Forms;
-use crate::wire::opaque::{self, MESSAGE_KEY};
+use crate::wire::opaque::{self, MESSAGE_KEY, NoteParts};
 use crate::wire::schema::WireSchema;
 use crate::wire::write::{self, BatchParts, DictionaryParts};
 use body::{Body, MetDictionary};
@@ -96,6 +96,7 @@ pub struct Encoder {
     compression: Option<Compression>,
     trim: bool,
     deltas: bool,
+    writable: bool,
     copies: CopyBudget,
     builder: FlatBufferBuilder<'static>,
     stream: Option<Stream>,
@@ -123,6 +124,7 @@ impl Encoder {
             compression: None,
             trim: false,
             deltas: false,
+            writable: false,
             copies: CopyBudget::default(),
             builder: FlatBufferBuilder::new(),
             stream: None,
@@ -187,6 +189,15 @@ impl Encoder {
     /// Off by default: polars and nanoarrow read replaced dictionaries, not deltas.
     pub fn with_dictionary_deltas(mut self, deltas: bool) -> Self {
         self.deltas = deltas;
+        self
+    }
+
+    /// Marks the frames of native columns as ones that the receiver may change in place: a
+    /// receiver that [asks](crate::StreamSource::with_writable) gets each in an allocation of
+    /// its own, of the column's element type. Nothing changes for others. Compressed frames
+    /// are not marked: they are decompressed into new memory anyway.
+    pub fn with_writable(mut self, writable: bool) -> Self {
+        self.writable = writable;
         self
     }
 
@@ -307,6 +318,14 @@ impl Encoder {
         self.push_batch(stream, out, batch.num_rows(), columns, &Metadata::new(), false)
     }
 
+    /// An empty body, in the memory of one that was sent.
+    fn body(&mut self) -> Body {
+        let mut body = self.spare.pop().unwrap_or_default();
+        body.clear();
+        body.marks_widths = self.writable && self.compression.is_none();
+        body
+    }
+
     fn output(&self) -> Output {
         Output {
             header: Vec::with_capacity(header_capacity(self.frames_hint)),
@@ -341,8 +360,7 @@ impl Encoder {
         trim: bool,
     ) -> Result<()> {
         let Stream { schema, dictionaries, .. } = stream;
-        let mut body = self.spare.pop().unwrap_or_default();
-        body.clear();
+        let mut body = self.body();
         let mut opaque_columns = Vec::new();
         let mut walk = Walk {
             body: &mut body,
@@ -383,6 +401,7 @@ impl Encoder {
         }
         let codec = self.compression.map(Compression::codec);
         let body_length = body.length();
+        let note = NoteParts { body_length, codec, opaque: &spans, writable: &body.widths };
         let parts = BatchParts {
             rows,
             nodes: &body.nodes,
@@ -391,12 +410,12 @@ impl Encoder {
             codec,
             body_length,
         };
-        if spans.is_empty() {
-            write::batch(&mut self.builder, &mut out.header, &parts, None, metadata)?;
-        } else {
-            let note = opaque::write_note(body_length, codec.map(|c| c.name()), &spans);
-            let metadata = metadata.clone().with(MESSAGE_KEY, note);
-            write::batch(&mut self.builder, &mut out.header, &parts, None, &metadata)?;
+        match note.write() {
+            None => write::batch(&mut self.builder, &mut out.header, &parts, None, metadata)?,
+            Some(note) => {
+                let metadata = metadata.clone().with(MESSAGE_KEY, note);
+                write::batch(&mut self.builder, &mut out.header, &parts, None, &metadata)?;
+            }
         }
         out.frames.append(&mut body.frames);
         self.spare.push(body);
@@ -415,8 +434,7 @@ impl Encoder {
         let MetDictionary { index, values, carried } = met;
         let Some(update) = dictionaries.update(index, &values) else { return Ok(()) };
         let Some(field) = schema.dictionaries.get(index) else { return Ok(()) };
-        let mut body = self.spare.pop().unwrap_or_default();
-        body.clear();
+        let mut body = self.body();
         let mut walk = Walk {
             body: &mut body,
             schema,
@@ -431,16 +449,22 @@ impl Encoder {
         for met in std::mem::take(&mut body.dictionaries) {
             self.push_dictionary(schema, dictionaries, out, met, trim)?;
         }
+        let codec = self.compression.map(Compression::codec);
+        let body_length = body.length();
         let parts = BatchParts {
             rows: update.values.len(),
             nodes: &body.nodes,
             buffers: &body.buffers,
             variadic: &body.variadic,
-            codec: self.compression.map(Compression::codec),
-            body_length: body.length(),
+            codec,
+            body_length,
         };
+        let mut metadata = Metadata::new();
+        if let Some(note) = (NoteParts { body_length, codec, opaque: &[], writable: &body.widths }).write() {
+            metadata.insert(MESSAGE_KEY, note);
+        }
         let dictionary = DictionaryParts { id: field.id, is_delta: update.is_delta };
-        write::batch(&mut self.builder, &mut out.header, &parts, Some(&dictionary), &Metadata::new())?;
+        write::batch(&mut self.builder, &mut out.header, &parts, Some(&dictionary), &metadata)?;
         out.frames.append(&mut body.frames);
         self.spare.push(body);
         Ok(())
@@ -455,6 +479,7 @@ impl std::fmt::Debug for Encoder {
             .field("compression", &self.compression)
             .field("trim", &self.trim)
             .field("deltas", &self.deltas)
+            .field("writable", &self.writable)
             .field("copies", &self.copies)
             .field("stream", &self.stream)
             .finish_non_exhaustive()

@@ -65,7 +65,7 @@ impl Walk<'_> {
                 let array = array.as_fixed_size_binary();
                 self.node_and_validity(array)?;
                 let length = array.len() * usize::try_from(*width).unwrap_or(0);
-                self.buffer(array.values().slice_with_length(0, length))
+                self.bytes_buffer(array.values().slice_with_length(0, length))
             }
             List(_) => self.list(array.as_list::<i32>()),
             LargeList(_) => self.list(array.as_list::<i64>()),
@@ -113,7 +113,7 @@ impl Walk<'_> {
     #[inline]
     fn primitive<T: ArrowPrimitiveType>(&mut self, array: &PrimitiveArray<T>) -> Result<()> {
         self.node_and_validity(array)?;
-        self.buffer(array.values().inner().clone())
+        self.buffer::<T::Native>(array.values().inner().clone())
     }
 
     fn bytes<T: ByteArrayType>(&mut self, array: &GenericByteArray<T>) -> Result<()> {
@@ -121,11 +121,11 @@ impl Walk<'_> {
         let offsets = array.offsets();
         let (first, last) = (offsets.first().as_usize(), offsets.last().as_usize());
         if self.carried.allows(first, size_of_val(&offsets[..])) {
-            self.buffer(offsets.inner().inner().clone())?;
-            self.buffer(array.values().slice_with_length(0, last))
+            self.buffer::<T::Offset>(offsets.inner().inner().clone())?;
+            self.bytes_buffer(array.values().slice_with_length(0, last))
         } else {
             self.rebased(offsets)?;
-            self.buffer(array.values().slice_with_length(first, last - first))
+            self.bytes_buffer(array.values().slice_with_length(first, last - first))
         }
     }
 
@@ -135,9 +135,9 @@ impl Walk<'_> {
         self.claim(CopyReason::Rebased, plan.rebased_bytes)?;
         self.claim(CopyReason::Compacted, plan.compacted_bytes)?;
         let (views, buffers) = plan.apply(array);
-        self.buffer(views)?;
+        self.buffer::<u128>(views)?;
         self.body.variadic.push(buffers.len() as i64);
-        buffers.into_iter().try_for_each(|buffer| self.buffer(buffer))
+        buffers.into_iter().try_for_each(|buffer| self.bytes_buffer(buffer))
     }
 
     fn list<O: OffsetSizeTrait>(&mut self, array: &GenericListArray<O>) -> Result<()> {
@@ -156,7 +156,7 @@ impl Walk<'_> {
         let allowance = self.allowance(child.data_type());
         let front = bytes_of(child, 0, first, allowance.left_of(offset_bytes));
         if allowance.allows(front, offset_bytes) {
-            self.buffer(offsets.inner().inner().clone())?;
+            self.buffer::<O>(offsets.inner().inner().clone())?;
             self.carrying(front, |walk| walk.rows(child, 0, last))
         } else {
             self.rebased(offsets)?;
@@ -171,15 +171,15 @@ impl Walk<'_> {
         self.claim(CopyReason::Compacted, plan.compacted_bytes)?;
         let carried = plan.carried_bytes;
         let (offsets, child) = plan.apply(array).map_err(|e| self.arrow(e))?;
-        self.buffer(offsets)?;
-        self.buffer(array.sizes().inner().clone())?;
+        self.buffer::<O>(offsets)?;
+        self.buffer::<O>(array.sizes().inner().clone())?;
         self.carrying(carried, |walk| walk.array(child.as_ref()))
     }
 
     fn union(&mut self, array: &UnionArray, mode: UnionMode) -> Result<()> {
         let DataType::Union(fields, _) = array.data_type() else { return Ok(()) };
         self.body.node(array.len(), 0);
-        self.buffer(array.type_ids().inner().clone())?;
+        self.buffer::<i8>(array.type_ids().inner().clone())?;
         if mode == UnionMode::Sparse {
             return fields.iter().try_for_each(|(id, _)| self.rows(array.child(id), 0, array.len()));
         }
@@ -188,7 +188,7 @@ impl Walk<'_> {
         self.claim(CopyReason::Compacted, plan.compacted_bytes)?;
         let carried = plan.carried_bytes;
         let (offsets, children) = plan.apply(array).map_err(|e| self.arrow(e))?;
-        self.buffer(offsets)?;
+        self.buffer::<i32>(offsets)?;
         self.carrying(carried, |walk| children.iter().try_for_each(|child| walk.array(child)))
     }
 
@@ -225,13 +225,13 @@ impl Walk<'_> {
         let used = ends.inner().slice(first, count);
         let fits = used.last().is_none_or(|end| end.as_usize() == array.len());
         if ends.offset() == 0 && fits {
-            self.buffer(used.into_inner())?;
+            self.buffer::<R::Native>(used.into_inner())?;
         } else {
             self.claim(CopyReason::Rebased, used.inner().len())?;
             let cut =
                 |end: &R::Native| R::Native::usize_as((end.as_usize() - ends.offset()).min(array.len()));
             let cut: ScalarBuffer<R::Native> = used.iter().map(cut).collect::<Vec<_>>().into();
-            self.buffer(cut.into_inner())?;
+            self.buffer::<R::Native>(cut.into_inner())?;
         }
         self.rows(array.values(), first, count)
     }
@@ -264,7 +264,7 @@ impl Walk<'_> {
         self.claim(CopyReason::Rebased, size_of_val(&offsets[..]))?;
         let first = offsets.first();
         let rebased: Vec<O> = offsets.iter().map(|&offset| offset - first).collect();
-        self.buffer(Buffer::from_vec(rebased))
+        self.buffer::<O>(Buffer::from_vec(rebased))
     }
 
     #[inline]
@@ -286,17 +286,26 @@ impl Walk<'_> {
     fn bits(&mut self, bits: &BooleanBuffer) -> Result<()> {
         let bytes = bits.len().div_ceil(8);
         if bits.offset().is_multiple_of(8) {
-            return self.buffer(bits.inner().slice_with_length(bits.offset() / 8, bytes));
+            return self.bytes_buffer(bits.inner().slice_with_length(bits.offset() / 8, bytes));
         }
         self.claim(CopyReason::BitOffset, bytes)?;
-        self.buffer(bits.sliced().slice_with_length(0, bytes))
+        self.bytes_buffer(bits.sliced().slice_with_length(0, bytes))
     }
 
+    /// A buffer of elements of this type.
     #[inline]
-    fn buffer(&mut self, buffer: Buffer) -> Result<()> {
+    fn buffer<T>(&mut self, buffer: Buffer) -> Result<()> {
+        // An interval of several numbers is aligned like them, and so is its `Vec`.
+        const WIDEST: usize = align_of::<u128>();
+        let width = const { if align_of::<T>() == WIDEST { size_of::<T>() } else { align_of::<T>() } };
         let buffer = if self.compression.is_some() { self.compressed(buffer)? } else { buffer };
-        self.body.buffer(buffer);
+        self.body.buffer(buffer, width as u8);
         Ok(())
+    }
+
+    /// A buffer of bytes, or of bits.
+    fn bytes_buffer(&mut self, buffer: Buffer) -> Result<()> {
+        self.buffer::<u8>(buffer)
     }
 
     fn compressed(&mut self, buffer: Buffer) -> Result<Buffer> {

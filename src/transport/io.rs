@@ -2,22 +2,20 @@
 
 use std::io::{ErrorKind as IoErrorKind, IoSlice, Read, Write};
 
-use arrow_buffer::Buffer;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 
-use super::stream::slice_body;
-use crate::error::{ErrorKind, Part, Result};
+use super::memory::ReceiveMemory;
+use super::receive::StreamReceiver;
+use super::send::Outgoing;
+use crate::dataframe::DataFrame;
+use crate::encode::{Encoder, Target, to_buffers};
+use crate::error::{ErrorKind, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
-use crate::wire::CONTINUATION;
-use crate::wire::envelope::{self, Next};
-use crate::wire::message::Message;
 
 /// Slices per call: the least that every system accepts (`IOV_MAX` of Linux is 1,024).
-const SLICES: usize = 1024;
-
-/// Bytes that are asked of a reader, and memory taken for them, before any have come. What
-/// is larger doubles from here on, which moves pages and copies no bytes with most allocators.
-const FIRST_READ: usize = 16 << 20;
+pub(super) const SLICES: usize = 1024;
 
 /// Writes segments with as few vectored writes as the writer takes; returns the bytes.
 ///
@@ -28,9 +26,9 @@ const FIRST_READ: usize = 16 << 20;
 /// # use arrow_frames::{DataFrame, Target, to_buffers, write_segments};
 /// # let a: ArrayRef = Arc::new(Int8Array::from(vec![1, 2, 3]));
 /// # let frames = to_buffers(&DataFrame::from(RecordBatch::try_from_iter([("a", a)])?), Target::Arrow)?;
-/// let mut socket = Vec::new();
-/// let written = write_segments(&mut socket, frames.segments()?)?;
-/// assert_eq!(written, socket.len() as u64);
+/// let mut file = Vec::new();
+/// let written = write_segments(&mut file, frames.file_form()?.segments()?)?;
+/// assert_eq!(written, file.len() as u64);
 /// # Ok(()) }
 /// ```
 ///
@@ -38,12 +36,24 @@ const FIRST_READ: usize = 16 << 20;
 ///
 /// [`ErrorKind::Io`]. Part of the stream may have been written.
 pub fn write_segments<'a>(writer: &mut impl Write, segments: impl Iterator<Item = &'a [u8]>) -> Result<u64> {
+    let mut written = 0;
+    write_counted(writer, segments, &mut written)?;
+    Ok(written)
+}
+
+/// Writes segments; the count is right after an error too.
+fn write_counted<'a>(
+    writer: &mut impl Write,
+    segments: impl Iterator<Item = &'a [u8]>,
+    written: &mut u64,
+) -> Result<()> {
     let mut segments = segments.fuse();
-    let mut total = 0u64;
+    let mut slices: Vec<IoSlice<'_>> = Vec::new();
     loop {
-        let mut slices: Vec<IoSlice<'_>> = segments.by_ref().take(SLICES).map(IoSlice::new).collect();
+        slices.clear();
+        slices.extend(segments.by_ref().take(SLICES).map(IoSlice::new));
         if slices.is_empty() {
-            return Ok(total);
+            return Ok(());
         }
         let mut left = slices.as_mut_slice();
         // Takes empty slices off the front: writing nothing but those looks like an end.
@@ -51,9 +61,9 @@ pub fn write_segments<'a>(writer: &mut impl Write, segments: impl Iterator<Item 
         while !left.is_empty() {
             match writer.write_vectored(left) {
                 Ok(0) => return Err(ErrorKind::Io(IoErrorKind::WriteZero.into()).into()),
-                Ok(written) => {
-                    total = total.saturating_add(written as u64);
-                    IoSlice::advance_slices(&mut left, written);
+                Ok(count) => {
+                    *written = written.saturating_add(count as u64);
+                    IoSlice::advance_slices(&mut left, count);
                 }
                 Err(error) if error.kind() == IoErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
@@ -62,23 +72,65 @@ pub fn write_segments<'a>(writer: &mut impl Write, segments: impl Iterator<Item 
     }
 }
 
-/// Reads a stream's messages from a reader, one at a time.
-///
-/// Each call to [`next`](StreamSource::next) returns the frames of one message; a
-/// [`Decoder`](crate::Decoder) takes them as they come. [`read_all`](StreamSource::read_all)
-/// gathers all of them.
+/// Writes frames as an Arrow IPC stream, or the part of one that they are, with vectored
+/// writes straight from the columns; returns the bytes. The writer needs no buffering, and is
+/// not flushed.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # use std::sync::Arc;
 /// # use arrow::array::{ArrayRef, Int8Array, RecordBatch};
-/// # use arrow_frames::{DataFrame, Target, to_buffers, write_segments};
+/// # use arrow_frames::{DataFrame, Target, to_buffers};
+/// use arrow_frames::{StreamSource, from_buffers, write_frames};
+/// # let a: ArrayRef = Arc::new(Int8Array::from(vec![1, 2, 3]));
+/// # let batch = RecordBatch::try_from_iter([("a", a)])?;
+/// # let frames = to_buffers(&DataFrame::from(batch.clone()), Target::Arrow)?;
+///
+/// let mut socket = Vec::new();
+/// write_frames(&mut socket, &frames)?;
+///
+/// let df = from_buffers(StreamSource::new(socket.as_slice()).read_all()?)?;
+/// assert_eq!(df.into_record_batch()?, batch);
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+///
+/// As [`Frames::segments`], before anything is written; [`ErrorKind::Io`], when part of the
+/// stream may have been.
+pub fn write_frames(writer: &mut impl Write, frames: &Frames) -> Result<u64> {
+    write_segments(writer, frames.segments()?)
+}
+
+/// Writes a whole dataframe as an Arrow IPC stream; returns the bytes.
+///
+/// This is [`to_buffers`] and [`write_frames`]. [`StreamSink`] writes batches as they come.
+///
+/// # Errors
+///
+/// As those.
+pub fn write_stream(writer: &mut impl Write, df: &DataFrame, target: Target) -> Result<u64> {
+    write_frames(writer, &to_buffers(df, target)?)
+}
+
+/// Reads a stream's messages from a reader, one at a time.
+///
+/// Each call to [`next`](StreamSource::next) returns the frames of one message; a
+/// [`Decoder`](crate::Decoder) takes them as they come. [`read_all`](StreamSource::read_all)
+/// gathers all of them. The bytes land where they stay: [`StreamReceiver`] says how, and the
+/// reader needs no buffering.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use std::sync::Arc;
+/// # use arrow::array::{ArrayRef, Int8Array, RecordBatch};
+/// # use arrow_frames::{DataFrame, Target, to_buffers, write_frames};
 /// use arrow_frames::{StreamSource, from_buffers};
 /// # let a: ArrayRef = Arc::new(Int8Array::from(vec![1, 2, 3]));
 /// # let batch = RecordBatch::try_from_iter([("a", a)])?;
 /// # let frames = to_buffers(&DataFrame::from(batch.clone()), Target::Arrow)?;
 /// # let mut sent = Vec::new();
-/// # write_segments(&mut sent, frames.segments()?)?;
+/// # write_frames(&mut sent, &frames)?;
 /// # let socket = sent.as_slice();
 ///
 /// let df = from_buffers(StreamSource::new(socket).read_all()?)?;
@@ -88,22 +140,40 @@ pub fn write_segments<'a>(writer: &mut impl Write, segments: impl Iterator<Item 
 #[derive(Debug)]
 pub struct StreamSource<R> {
     reader: R,
-    limits: Limits,
-    position: u64,
-    finished: bool,
-    failed: bool,
+    receiver: StreamReceiver,
 }
 
 impl<R: Read> StreamSource<R> {
-    /// A source over any reader; each body is read straight into memory of its own, so no
-    /// buffering is needed around it.
+    /// A source over any reader, from which it takes no byte beyond the stream's end.
     pub fn new(reader: R) -> Self {
-        StreamSource { reader, limits: Limits::default(), position: 0, finished: false, failed: false }
+        StreamSource { reader, receiver: StreamReceiver::new() }
     }
 
     /// What the stream may claim.
     pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.receiver = self.receiver.with_limits(limits);
+        self
+    }
+
+    /// Where large bodies land.
+    pub fn with_memory(mut self, memory: ReceiveMemory) -> Self {
+        self.receiver = self.receiver.with_memory(memory);
+        self
+    }
+
+    /// Receives the frames that the sender
+    /// [marked](crate::Encoder::with_writable) as writable into allocations of their own,
+    /// which arrow can change in place. The others share the region of their body.
+    pub fn with_writable(mut self, writable: bool) -> Self {
+        self.receiver = self.receiver.with_writable(writable);
+        self
+    }
+
+    /// Reads up to so many bytes ahead, so that one call of the system brings many small
+    /// messages: 65,536 is a good number for those. 0, the default, takes no byte that follows
+    /// the stream.
+    pub fn with_read_ahead(mut self, bytes: usize) -> Self {
+        self.receiver = self.receiver.with_read_ahead(bytes);
         self
     }
 
@@ -113,125 +183,163 @@ impl<R: Read> StreamSource<R> {
     /// # Errors
     ///
     /// [`ErrorKind::Truncated`] if the reader ends inside a message, with the position in
-    /// the stream; [`ErrorKind::Io`]; whatever is wrong with the message.
-    /// After an error the place in the stream is lost: every further call is an error too.
+    /// the stream; whatever is wrong with the message: after those the place in the stream is
+    /// lost, and every further call is an error too. [`ErrorKind::Io`] loses nothing: where the
+    /// reader's error passes (a timeout), a further call goes on.
     #[allow(clippy::should_implement_trait)] // An iterator would hide the errors' positions.
     pub fn next(&mut self) -> Result<Option<Frames>> {
-        if self.finished {
-            return Ok(None);
+        loop {
+            if let Some(frames) = self.receiver.next()? {
+                return Ok(Some(frames));
+            }
+            if self.receiver.is_finished() {
+                return Ok(None);
+            }
+            match self.reader.read(self.receiver.space()?) {
+                Ok(0) => self.receiver.end()?,
+                Ok(count) => self.receiver.filled(count),
+                Err(error) if error.kind() == IoErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
         }
-        if self.failed {
-            return Err(ErrorKind::Io(IoErrorKind::NotConnected.into()).into());
-        }
-        let message = self.next_message();
-        self.failed = message.is_err();
-        message
     }
 
     /// The frames of all messages that are left, with the end marker if there is one.
     ///
     /// # Errors
     ///
-    /// As [`next`](Self::next).
+    /// As [`next`](Self::next); the messages before the error are gone.
     pub fn read_all(&mut self) -> Result<Frames> {
-        let mut header = Vec::new();
-        let mut buffers = Vec::new();
+        let mut all = Vec::new();
         while let Some(frames) = self.next()? {
-            let (message, frames) = frames.into_parts();
-            header.extend_from_slice(&message);
-            buffers.extend(frames);
+            all.push(frames);
         }
-        Ok(Frames::new(header, buffers))
+        Ok(Frames::joined(all))
     }
 
     /// Whether the end marker has come.
     pub fn is_finished(&self) -> bool {
-        self.finished
+        self.receiver.is_marked()
     }
 
     /// Bytes read so far.
     pub fn position(&self) -> u64 {
-        self.position
+        self.receiver.received_bytes()
     }
 
-    fn next_message(&mut self) -> Result<Option<Frames>> {
-        let start = self.position;
-        let mut header = Vec::new();
-        let prefix = self.read_into(&mut header, 4)?;
-        if prefix == 0 {
-            return Ok(None);
-        }
-        let mut needed = 8usize;
-        if header.get(..4) == Some(&CONTINUATION) {
-            self.read_into(&mut header, 4)?;
-        } else {
-            needed = 4;
-        }
-        let length = match header.get(needed.saturating_sub(4)..needed).and_then(|b| b.first_chunk::<4>()) {
-            Some(length) => i32::from_le_bytes(*length),
-            None => return Err(truncated(Part::Prefix, start, 8, header.len())),
-        };
-        if length == 0 {
-            self.finished = true;
-            return Ok(Some(Frames::new(header, Vec::new())));
-        }
-        // A wrong length is told by `envelope::next`, which knows the limits.
-        let allowed = usize::try_from(self.limits.max_metadata_bytes).unwrap_or(usize::MAX);
-        let length = usize::try_from(length).ok().filter(|length| *length <= allowed);
-        self.read_into(&mut header, length.unwrap_or_default())?;
-        let envelope = match envelope::next(&header, 0, &self.limits) {
-            Ok(Next::Message(envelope)) => envelope,
-            Ok(_) => return Ok(None),
-            Err(error) => return Err(at(error, start)),
-        };
-        let message = {
-            let flatbuffer = header.get(envelope.metadata).unwrap_or_default();
-            Message::parse(flatbuffer, start, &self.limits)?
-        };
-        let body_start = self.position;
-        let mut body = Vec::new();
-        let length = usize::try_from(message.body_length).unwrap_or(usize::MAX);
-        if self.read_into(&mut body, length)? < length {
-            return Err(truncated(Part::Body, body_start, message.body_length, body.len()));
-        }
-        let mut frames = Vec::new();
-        slice_body(&message, &Buffer::from_vec(body), 0, &mut frames)?;
-        Ok(Some(Frames::new(header, frames)))
+    /// Bytes that were read to one place and moved to another, see
+    /// [`StreamReceiver::staged_bytes`].
+    pub fn staged_bytes(&self) -> u64 {
+        self.receiver.staged_bytes()
     }
 
-    /// Appends up to `count` bytes; fewer only at the reader's end. Memory is taken as bytes
-    /// arrive for it, whatever the count claims.
-    fn read_into(&mut self, out: &mut Vec<u8>, count: usize) -> Result<usize> {
-        let mut total = 0usize;
-        while total < count {
-            let step = count.saturating_sub(total).min(total.max(FIRST_READ));
-            out.try_reserve_exact(step).map_err(|_| ErrorKind::Memory { bytes: step as u64 })?;
-            let read = self.reader.by_ref().take(step as u64).read_to_end(out)?;
-            total = total.saturating_add(read);
-            self.position = self.position.saturating_add(read as u64);
-            if read < step {
-                break;
-            }
-        }
-        Ok(total)
+    /// After the end of a stream, goes on with the one that follows on the same reader.
+    pub fn restart(&mut self) {
+        self.receiver.restart();
+    }
+
+    /// The reader, and what was read ahead of the stream's end.
+    pub fn into_parts(self) -> (R, Vec<u8>) {
+        let leftover = self.receiver.leftover().to_vec();
+        (self.reader, leftover)
     }
 }
 
-fn truncated(part: Part, position: u64, needed: u64, available: usize) -> crate::Error {
-    ErrorKind::Truncated { part, position, needed, available: available as u64 }.into()
+/// Writes a stream batch by batch: the schema once, a dictionary when it is new or has
+/// changed, and only its new values if the encoder writes deltas.
+///
+/// Small messages are held, without a copy, until there are 64 KiB of them or
+/// [`flush`](StreamSink::flush) is called, and go out in one vectored write.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use std::sync::Arc;
+/// # use arrow::array::{ArrayRef, Int8Array, RecordBatch};
+/// use arrow_frames::{Encoder, StreamSink, StreamSource, Target, from_buffers};
+/// # let batch = |n: i8| -> Result<_, Box<dyn std::error::Error>> {
+/// #     let a: ArrayRef = Arc::new(Int8Array::from(vec![n]));
+/// #     Ok(RecordBatch::try_from_iter([("a", a)])?)
+/// # };
+/// # let (first, second) = (batch(1)?, batch(2)?);
+///
+/// let encoder = Encoder::new(Target::Arrow).with_dictionary_deltas(true);
+/// let mut sink = StreamSink::new(Vec::new(), encoder, &first.schema())?;
+/// sink.write(&first)?;
+/// sink.write(&second)?;
+/// let socket = sink.finish()?;
+///
+/// let df = from_buffers(StreamSource::new(socket.as_slice()).read_all()?)?;
+/// assert_eq!(df.num_rows(), 2);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct StreamSink<W> {
+    writer: W,
+    encoder: Encoder,
+    outgoing: Outgoing,
 }
 
-/// Moves an error's position from its message to the stream.
-fn at(error: crate::Error, start: u64) -> crate::Error {
-    match error.into_kind() {
-        ErrorKind::Truncated { part, position, needed, available } => {
-            let position = position.saturating_add(start);
-            ErrorKind::Truncated { part, position, needed, available }.into()
-        }
-        ErrorKind::BadNumber { part, position, number } => {
-            let position = position.saturating_add(start);
-            ErrorKind::BadNumber { part, position, number }.into()
-        }
-        other => other.into(),
+impl<W: Write> StreamSink<W> {
+    /// A sink of batches with this schema, which is held until the first batch or
+    /// [`flush`](Self::flush).
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::start`].
+    pub fn new(writer: W, mut encoder: Encoder, schema: &SchemaRef) -> Result<Self> {
+        let mut outgoing = Outgoing::default();
+        outgoing.push(encoder.start(schema)?);
+        Ok(StreamSink { writer, encoder, outgoing })
+    }
+
+    /// Writes a batch.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::encode_batch`], after which the stream is as it was before the call.
+    /// [`ErrorKind::Io`]: part of a message may have been written; what was not is kept,
+    /// and [`flush`](Self::flush) goes on with it where the writer's error passes.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.outgoing.push(self.encoder.encode_batch(batch)?);
+        if self.outgoing.is_due() { self.write_pending() } else { Ok(()) }
+    }
+
+    /// Writes what is held, and flushes the writer.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`].
+    pub fn flush(&mut self) -> Result<()> {
+        self.write_pending()?;
+        self.writer.flush().map_err(Into::into)
+    }
+
+    /// Writes what is held and the end marker, and returns the flushed writer. A sink that is
+    /// dropped instead writes neither: the stream was cut, and its reader will say so.
+    ///
+    /// # Errors
+    ///
+    /// As [`Encoder::finish`]; [`ErrorKind::Io`].
+    pub fn finish(mut self) -> Result<W> {
+        self.outgoing.push(self.encoder.finish()?);
+        self.flush()?;
+        Ok(self.writer)
+    }
+
+    /// The encoder, for its report.
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// The writer.
+    pub fn writer(&self) -> &W {
+        &self.writer
+    }
+
+    fn write_pending(&mut self) -> Result<()> {
+        let (segments, written) = self.outgoing.left()?;
+        write_counted(&mut self.writer, segments, written)?;
+        self.outgoing.clear();
+        Ok(())
     }
 }

@@ -10,11 +10,29 @@
     clippy::cast_sign_loss
 )]
 
+mod block;
+mod body;
 mod file;
 mod io;
+#[cfg(feature = "spill")]
+mod map;
+mod memory;
+mod pack;
+mod receive;
+mod send;
+#[cfg(feature = "spill")]
+pub mod spill;
 mod stream;
+#[cfg(feature = "tokio")]
+mod tokio;
+mod words;
 
 pub use file::FileForm;
 pub(crate) use file::{check_dictionary, read_footer};
-pub use io::{StreamSource, write_segments};
+pub use io::{StreamSink, StreamSource, write_frames, write_segments, write_stream};
+pub use memory::ReceiveMemory;
+pub use pack::{Packed, pack, unpack, unpack_partial, unpack_with_remainder};
+pub use receive::StreamReceiver;
 pub use stream::Segments;
+#[cfg(feature = "tokio")]
+pub use tokio::{AsyncStreamSink, AsyncStreamSource, write_frames_async};

@@ -1,6 +1,7 @@
 //! The Arrow IPC stream: messages and bodies in turn, as slices, never as one buffer.
 
 use arrow_buffer::Buffer;
+use bytes::Bytes;
 
 use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
@@ -41,7 +42,40 @@ impl Frames {
     /// frames in order cannot fill (descending buffers), [`ErrorKind::BadNumber`] if it left
     /// gaps of more than a page: decode and encode it.
     pub fn segments(&self) -> Result<Segments<'_>> {
-        Ok(Segments { pieces: plan(self)?.into_iter(), zeros: 0 })
+        let mut pieces = Vec::with_capacity(self.buffers().len().saturating_mul(2).saturating_add(8));
+        plan(self, &mut pieces)?;
+        Ok(Segments::new(pieces))
+    }
+
+    /// The same slices as shared, owned bytes, for transports that take those one by one: the
+    /// body of an HTTP response, a channel.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use std::sync::Arc;
+    /// # use arrow::array::{ArrayRef, Int8Array, RecordBatch};
+    /// # use arrow_frames::{DataFrame, Target, to_buffers};
+    /// # let a: ArrayRef = Arc::new(Int8Array::from(vec![1, 2, 3]));
+    /// # let frames = to_buffers(&DataFrame::from(RecordBatch::try_from_iter([("a", a)])?), Target::Arrow)?;
+    /// let address = frames.buffers()[0].as_ptr();
+    /// let chunks: Vec<bytes::Bytes> = frames.into_chunks()?;
+    /// assert!(chunks.iter().any(|chunk| chunk.as_ptr() == address));
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`segments`](Self::segments).
+    pub fn into_chunks(self) -> Result<Vec<Bytes>> {
+        let mut pieces = Vec::new();
+        plan(&self, &mut pieces)?;
+        let header = Bytes::from(self.header().clone());
+        let chunk = |piece: Piece<'_>| match piece {
+            Piece::Bytes(bytes) => header.slice_ref(bytes),
+            Piece::Frame(frame) => Bytes::from(frame.clone()),
+            Piece::Zeros(zeros) => Bytes::from_static(ZEROS.get(..to_usize(zeros)).unwrap_or_default()),
+        };
+        Ok(pieces.into_iter().map(chunk).filter(|chunk| !chunk.is_empty()).collect())
     }
 
     /// Takes a stream apart that lies in one buffer (a received body, a file): every
@@ -126,10 +160,17 @@ pub struct Segments<'a> {
 /// A part of a stream.
 #[derive(Debug, Clone)]
 pub(super) enum Piece<'a> {
-    /// Bytes of the header or of a frame.
+    /// Bytes of the header.
     Bytes(&'a [u8]),
+    /// A frame.
+    Frame(&'a Buffer),
     /// So many zeros.
     Zeros(u64),
+}
+
+/// Zeros, fewer than there are at hand.
+pub(super) fn zeros_up_to(count: usize) -> Piece<'static> {
+    Piece::Zeros(count.min(ZEROS.len()) as u64)
 }
 
 impl<'a> Segments<'a> {
@@ -141,6 +182,7 @@ impl<'a> Segments<'a> {
     pub fn num_bytes(&self) -> u64 {
         let length = |piece: &Piece<'_>| match piece {
             Piece::Bytes(bytes) => bytes.len() as u64,
+            Piece::Frame(frame) => frame.len() as u64,
             Piece::Zeros(zeros) => *zeros,
         };
         self.pieces.as_slice().iter().map(length).fold(self.zeros, u64::saturating_add)
@@ -160,6 +202,7 @@ impl<'a> Iterator for Segments<'a> {
             match self.pieces.next()? {
                 Piece::Bytes([]) => {}
                 Piece::Bytes(bytes) => return Some(bytes),
+                Piece::Frame(frame) => return Some(frame),
                 Piece::Zeros(zeros) => self.zeros = zeros,
             }
         }
@@ -208,18 +251,18 @@ pub(super) fn messages(
     }
 }
 
-fn plan(frames: &Frames) -> Result<Vec<Piece<'_>>> {
+/// Appends the parts of the stream that frames are.
+pub(super) fn plan<'a>(frames: &'a Frames, pieces: &mut Vec<Piece<'a>>) -> Result<()> {
     let header = frames.header();
     let (messages, end) = messages(header, &Limits::default())?;
-    let mut pieces = Vec::with_capacity(frames.buffers().len().saturating_mul(2).saturating_add(8));
     let mut body = Bodies::new(frames, &messages);
     for message in &messages {
         pieces.push(Piece::Bytes(header.get(message.envelope.clone()).unwrap_or_default()));
-        body.push(message, &mut pieces)?;
+        body.push(message, pieces)?;
     }
     body.finish()?;
     pieces.push(Piece::Bytes(end.and_then(|end| header.get(end)).unwrap_or_default()));
-    Ok(pieces)
+    Ok(())
 }
 
 /// Lays the frames of one message after another into their bodies.
@@ -256,7 +299,7 @@ impl<'a> Bodies<'a> {
                 .into());
             };
             pieces.push(zeros(gap, message)?);
-            pieces.push(Piece::Bytes(bytes));
+            pieces.push(Piece::Frame(bytes));
             position = span.offset.saturating_add(span.length);
         }
         pieces.push(zeros(message.body_length.saturating_sub(position), message)?);

@@ -26,7 +26,7 @@ pub(crate) struct BatchMeta<'a> {
     pub body_length: u64,
     /// Whether unions have a validity bitmap.
     pub is_v4: bool,
-    /// What this crate noted about opaque columns, if anything.
+    /// What this crate noted about opaque columns and writable frames, if anything.
     pub note: Option<MessageNote>,
 }
 
@@ -89,10 +89,11 @@ impl<'a> BatchMeta<'a> {
             codec,
             body_length: message.body_length,
             is_v4: message.is_v4,
-            note: match message.header {
-                Header::Batch(_) => message.our_entry().and_then(opaque::parse_note),
-                _ => None,
-            },
+            note: message.our_entry().and_then(opaque::parse_note).map(|note| match message.header {
+                Header::Batch(_) => note,
+                // Columns belong to batches.
+                _ => note.without_payload(),
+            }),
         }))
     }
 

@@ -17,6 +17,7 @@ use super::envelope::{self, Next};
 use super::message::{Header, Message};
 use super::schema::WireSchema;
 use super::{ALIGNMENT, padded, write};
+use crate::compression::Codec;
 use crate::error::Result;
 use crate::limits::Limits;
 
@@ -136,6 +137,7 @@ fn read_field(base64: &str, limits: &Limits) -> Option<Field> {
 pub(crate) struct MessageNote {
     body_length: u64,
     columns: Vec<(usize, Vec<Span>)>,
+    writable: Vec<(usize, u8)>,
 }
 
 impl MessageNote {
@@ -165,6 +167,16 @@ impl MessageNote {
         self.columns.iter().flat_map(|(_, spans)| spans.iter().copied())
     }
 
+    /// The note of a message that has no columns.
+    pub(crate) fn without_payload(self) -> Self {
+        MessageNote { columns: Vec::new(), ..self }
+    }
+
+    /// The frames that the receiver may change, by number, and their element widths in bytes.
+    pub(crate) fn writable(&self) -> &[(usize, u8)] {
+        &self.writable
+    }
+
     /// The payload frames by top-level column, in the order of the body.
     pub(crate) fn columns(&self) -> impl Iterator<Item = (usize, &[Span])> {
         self.columns.iter().map(|(column, spans)| (*column, spans.as_slice()))
@@ -192,23 +204,58 @@ pub(crate) fn parse_note(json: &str) -> Option<MessageNote> {
     if !columns.iter().all(|(column, _)| seen.insert(*column)) {
         return None;
     }
-    Some(MessageNote { body_length: json.get("body_length")?.as_u64()?, columns })
+    // A mark that cannot be read is as good as none: it only says where a frame may lie.
+    let mark = |pair: &Value| {
+        let frame = usize::try_from(pair.get(0)?.as_u64()?).ok()?;
+        Some((frame, u8::try_from(pair.get(1)?.as_u64()?).ok()?))
+    };
+    let writable = json.get("writable").and_then(Value::as_array);
+    let writable = writable.map(|marks| marks.iter().filter_map(mark).collect()).unwrap_or_default();
+    Some(MessageNote { body_length: json.get("body_length")?.as_u64()?, columns, writable })
 }
 
-/// Writes the note of a message with opaque columns: compact, keys in the fixed order.
-pub(crate) fn write_note(body_length: u64, codec: Option<&str>, columns: &[(usize, Vec<Span>)]) -> String {
-    use std::fmt::Write;
-    let mut json = format!("{{\"version\":{VERSION},\"body_length\":{body_length}");
-    if let Some(codec) = codec {
-        // Writing to a String cannot fail.
-        let _ = write!(json, ",\"codec\":\"{codec}\"");
+/// What the note of a message is written from.
+pub(crate) struct NoteParts<'n> {
+    /// The length of the message's body.
+    pub body_length: u64,
+    /// How every buffer is compressed.
+    pub codec: Option<Codec>,
+    /// The payload of each opaque column, by top-level column.
+    pub opaque: &'n [(usize, Vec<Span>)],
+    /// The frames that the receiver may change, and their element widths in bytes.
+    pub writable: &'n [(usize, u8)],
+}
+
+impl NoteParts<'_> {
+    /// The note: compact, keys in the fixed order; none if there is nothing to say.
+    pub(crate) fn write(&self) -> Option<String> {
+        use std::fmt::Write;
+        if self.opaque.is_empty() && self.writable.is_empty() {
+            return None;
+        }
+        let mut json = format!("{{\"version\":{VERSION},\"body_length\":{}", self.body_length);
+        if let Some(codec) = self.codec {
+            // Writing to a String cannot fail.
+            let _ = write!(json, ",\"codec\":\"{}\"", codec.name());
+        }
+        if !self.opaque.is_empty() {
+            json.push_str(",\"opaque\":[");
+            for (n, (column, spans)) in self.opaque.iter().enumerate() {
+                let comma = if n == 0 { "" } else { "," };
+                let frames: Vec<_> = spans.iter().map(|s| format!("[{},{}]", s.offset, s.length)).collect();
+                let _ = write!(json, "{comma}{{\"column\":{column},\"frames\":[{}]}}", frames.join(","));
+            }
+            json.push(']');
+        }
+        if !self.writable.is_empty() {
+            json.push_str(",\"writable\":[");
+            for (n, (frame, width)) in self.writable.iter().enumerate() {
+                let comma = if n == 0 { "" } else { "," };
+                let _ = write!(json, "{comma}[{frame},{width}]");
+            }
+            json.push(']');
+        }
+        json.push('}');
+        Some(json)
     }
-    json.push_str(",\"opaque\":[");
-    for (n, (column, spans)) in columns.iter().enumerate() {
-        let comma = if n == 0 { "" } else { "," };
-        let frames: Vec<_> = spans.iter().map(|s| format!("[{},{}]", s.offset, s.length)).collect();
-        let _ = write!(json, "{comma}{{\"column\":{column},\"frames\":[{}]}}", frames.join(","));
-    }
-    json.push_str("]}");
-    json
 }

@@ -7,6 +7,7 @@
 mod forms;
 mod make;
 mod nest;
+mod process;
 mod rng;
 mod same;
 
@@ -17,6 +18,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, Fields, IntervalUnit, TimeUnit
 pub use forms::{file_bytes, one_column, through_file, through_pieces, through_stream};
 pub use make::{Nulls, make, make_array_of};
 pub use nest::{NESTS, Nest, in_dictionary, in_list, in_struct};
+pub use process::{alone, is_alone, passes_alone, resident, text};
 pub use rng::Rng;
 pub use same::{assert_same, assert_same_array, assert_same_schema, assert_valid, same, signature};
 

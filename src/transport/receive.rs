@@ -1,0 +1,396 @@
+//! The reading side of a stream without any I/O: what has arrived goes in, messages come out.
+
+use arrow_buffer::Buffer;
+
+use super::block::{self, Block};
+use super::body::{LargeBody, SMALL};
+use super::memory::ReceiveMemory;
+use super::words::Words;
+use crate::error::{ErrorKind, Part, Result};
+use crate::frames::Frames;
+use crate::limits::Limits;
+use crate::wire::batch::{BatchMeta, Span};
+use crate::wire::envelope::{self, Next};
+use crate::wire::message::Message;
+use crate::wire::{ALIGNMENT, CONTINUATION};
+
+/// Takes the bytes of a stream as they arrive, however they are split, and hands out its
+/// messages. It reads nothing itself: [`StreamSource`](crate::StreamSource) does that with a
+/// blocking reader, `AsyncStreamSource` (feature `tokio`) with an asynchronous one, and
+/// anything else can do it as below.
+///
+/// The receiver hands out the memory that the next bytes belong in, so that they land where
+/// they stay. A body of 64 KiB and more gets a region of its own ([`ReceiveMemory`]), in which
+/// every buffer of 64 KiB and more lies at a multiple of 64, wherever the sender's padding put
+/// it; what is smaller may be moved once more, which [`staged_bytes`](Self::staged_bytes)
+/// counts.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use std::sync::Arc;
+/// # use arrow::array::{ArrayRef, Int8Array, RecordBatch};
+/// # use arrow_frames::{DataFrame, Target, to_buffers};
+/// use std::io::Read;
+/// use arrow_frames::{Decoder, StreamReceiver};
+/// # let a: ArrayRef = Arc::new(Int8Array::from(vec![1, 2, 3]));
+/// # let frames = to_buffers(&DataFrame::from(RecordBatch::try_from_iter([("a", a)])?), Target::Arrow)?;
+/// # let sent: Vec<u8> = frames.segments()?.flatten().copied().collect();
+/// # let mut socket = sent.as_slice();
+///
+/// let mut receiver = StreamReceiver::new();
+/// let mut decoder = Decoder::new();
+/// let mut rows = 0;
+/// while !receiver.is_finished() {
+///     match receiver.next()? {
+///         Some(frames) => rows += decoder.decode(frames)?.num_rows(),
+///         None => match socket.read(receiver.space()?)? {
+///             0 => receiver.end()?,
+///             count => receiver.filled(count),
+///         },
+///     }
+/// }
+/// assert_eq!(rows, 3);
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Default)]
+pub struct StreamReceiver {
+    limits: Limits,
+    memory: ReceiveMemory,
+    read_ahead: usize,
+    writable: bool,
+    block: Block,
+    state: State,
+    /// Where the next message, or the body being received, starts in the stream.
+    position: u64,
+    /// Bytes that arrived.
+    received: u64,
+    /// Whether prefixes have 8 bytes, as far as is known.
+    long_prefix: bool,
+    staged: u64,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// The prefix or the metadata of the next message.
+    #[default]
+    Metadata,
+    /// A body that is taken out of the block.
+    Small(Pending),
+    /// A body that is received into memory of its own.
+    Large { header: Buffer, body: LargeBody, length: u64 },
+    /// The stream's end was read, or the input ended between two messages.
+    Ended { marked: bool },
+    /// Something was wrong: where the next message starts is not known.
+    Failed,
+}
+
+/// A message whose body is missing.
+#[derive(Debug)]
+struct Pending {
+    header: Buffer,
+    length: usize,
+    spans: Vec<Span>,
+    writable: Vec<(usize, u8)>,
+}
+
+impl StreamReceiver {
+    /// A receiver within the default [`Limits`], which asks for no byte beyond the stream's end.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What the stream may claim.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Where large bodies land.
+    pub fn with_memory(mut self, memory: ReceiveMemory) -> Self {
+        self.memory = memory;
+        self
+    }
+
+    /// Receives the frames that the sender marked as writable into allocations of their own,
+    /// which arrow can change in place.
+    pub fn with_writable(mut self, writable: bool) -> Self {
+        self.writable = writable;
+        self
+    }
+
+    /// Asks for up to so many bytes more than the next message is known to need, so that many
+    /// small messages arrive at once. 0, the default, never takes a byte that follows the
+    /// stream; [`leftover`](Self::leftover) has those that were.
+    pub fn with_read_ahead(mut self, bytes: usize) -> Self {
+        self.read_ahead = bytes;
+        self
+    }
+
+    /// The frames of the next message, with its part of the header; the last ones are those of
+    /// the end marker, which are none. `None` if more bytes must arrive first, and after
+    /// the end.
+    ///
+    /// # Errors
+    ///
+    /// Whatever is wrong with the message. After an error the place in the stream is lost:
+    /// every further call is an error too.
+    #[allow(clippy::should_implement_trait)] // An iterator's `None` would not be its end.
+    pub fn next(&mut self) -> Result<Option<Frames>> {
+        if matches!(self.state, State::Failed) {
+            return Err(lost());
+        }
+        let next = self.try_next();
+        if next.is_err() {
+            self.state = State::Failed;
+        }
+        next
+    }
+
+    /// Memory that the next bytes of the stream belong in: not empty, unless the stream has
+    /// ended. Any number of them may be written to its start, and then
+    /// [`filled`](Self::filled) says how many.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Memory`]; and after [`next`](Self::next) has failed.
+    pub fn space(&mut self) -> Result<&mut [u8]> {
+        let needed = match &mut self.state {
+            State::Failed => return Err(lost()),
+            State::Ended { .. } => return Ok(&mut []),
+            State::Large { body, .. } => return Ok(body.space()),
+            State::Small(pending) => {
+                self.block.align();
+                pending.length
+            }
+            State::Metadata => {
+                if self.block.pending().is_empty() {
+                    self.block.align();
+                }
+                metadata_needed(self.block.pending(), self.long_prefix, &self.limits)
+            }
+        };
+        let (space, moved) = self.block.space(needed, self.read_ahead)?;
+        self.staged = self.staged.saturating_add(moved as u64);
+        Ok(space)
+    }
+
+    /// So many bytes were written to the start of [`space`](Self::space).
+    pub fn filled(&mut self, bytes: usize) {
+        self.received = self.received.saturating_add(bytes as u64);
+        match &mut self.state {
+            State::Large { body, .. } => body.filled(bytes),
+            State::Metadata | State::Small(_) => self.block.filled(bytes),
+            State::Ended { .. } | State::Failed => {}
+        }
+    }
+
+    /// The input has ended. Between two messages that is where the stream was cut, or where
+    /// a sender left the end marker away: [`is_marked`](Self::is_marked) tells.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Truncated`] inside a message, with the position in the stream.
+    pub fn end(&mut self) -> Result<()> {
+        let truncated = |part, position, needed: u64, available: u64| -> Result<()> {
+            Err(ErrorKind::Truncated { part, position, needed, available }.into())
+        };
+        let start = self.position;
+        let result = match &self.state {
+            State::Failed => return Err(lost()),
+            State::Ended { .. } => return Ok(()),
+            State::Metadata => match self.block.pending() {
+                [] => {
+                    self.state = State::Ended { marked: false };
+                    return Ok(());
+                }
+                // It says what is missing: all that is there was not enough.
+                pending => match envelope::next(pending, 0, &self.limits) {
+                    Err(error) => Err(error.moved_by(start)),
+                    Ok(_) => truncated(Part::Prefix, start, 8, pending.len() as u64),
+                },
+            },
+            State::Small(pending) => {
+                truncated(Part::Body, start, pending.length as u64, self.block.pending().len() as u64)
+            }
+            State::Large { body, length, .. } => {
+                truncated(Part::Body, start, *length, length.saturating_sub(body.missing()))
+            }
+        };
+        self.state = State::Failed;
+        result
+    }
+
+    /// Whether the stream has ended, by its end marker or with the input.
+    pub fn is_finished(&self) -> bool {
+        matches!(self.state, State::Ended { .. })
+    }
+
+    /// Whether the end marker has come.
+    pub fn is_marked(&self) -> bool {
+        matches!(self.state, State::Ended { marked: true })
+    }
+
+    /// Bytes that arrived so far.
+    pub fn received_bytes(&self) -> u64 {
+        self.received
+    }
+
+    /// Bytes of the stream that arrived in one place and were moved to another: of buffers
+    /// below 64 KiB, and what was read ahead.
+    pub fn staged_bytes(&self) -> u64 {
+        self.staged
+    }
+
+    /// What was read ahead of the stream's end: the start of what follows it.
+    pub fn leftover(&self) -> &[u8] {
+        if self.is_finished() { self.block.pending() } else { &[] }
+    }
+
+    /// Starts over with the stream that follows, with what was read of it already.
+    pub fn restart(&mut self) {
+        if self.is_finished() {
+            self.state = State::Metadata;
+            self.position = 0;
+        }
+    }
+
+    fn try_next(&mut self) -> Result<Option<Frames>> {
+        loop {
+            match std::mem::take(&mut self.state) {
+                State::Metadata => {
+                    let Some(frames) = self.metadata()? else {
+                        // A body comes next, or more bytes must.
+                        match self.state {
+                            State::Metadata => return Ok(None),
+                            _ => continue,
+                        }
+                    };
+                    return Ok(Some(frames));
+                }
+                State::Small(pending) => {
+                    if self.block.pending().len() < pending.length {
+                        self.state = State::Small(pending);
+                        return Ok(None);
+                    }
+                    return self.small(pending).map(Some);
+                }
+                State::Large { header, body, length } => {
+                    if body.missing() > 0 {
+                        self.state = State::Large { header, body, length };
+                        return Ok(None);
+                    }
+                    let (frames, staged) = body.finish();
+                    self.staged = self.staged.saturating_add(staged);
+                    self.position = self.position.saturating_add(length);
+                    return Ok(Some(Frames::new(header, frames)));
+                }
+                ended @ State::Ended { .. } => {
+                    self.state = ended;
+                    return Ok(None);
+                }
+                State::Failed => return Err(lost()),
+            }
+        }
+    }
+
+    /// Reads a message's metadata, if all of it is there. A message without a body is
+    /// complete; otherwise its body is what comes next.
+    fn metadata(&mut self) -> Result<Option<Frames>> {
+        let start = self.position;
+        let bytes = self.block.pending();
+        if bytes.len() < metadata_needed(bytes, self.long_prefix, &self.limits) {
+            return Ok(None);
+        }
+        let envelope = match envelope::next(bytes, 0, &self.limits).map_err(|error| error.moved_by(start))? {
+            Next::Message(envelope) => envelope,
+            Next::End { end } => {
+                self.state = State::Ended { marked: true };
+                self.position = start.saturating_add(end as u64);
+                return Ok(Some(Frames::new(self.block.take(end), Vec::new())));
+            }
+            Next::Nothing => return Ok(None),
+        };
+        let end = envelope.metadata.end;
+        self.long_prefix = bytes.starts_with(&CONTINUATION);
+        let flatbuffer = bytes.get(envelope.metadata).unwrap_or_default();
+        let message = Message::parse(flatbuffer, start, &self.limits)?;
+        let body_length = message.body_length;
+        let (spans, writable) = match BatchMeta::of(&message)? {
+            Some(meta) => {
+                let writable = meta.note.as_ref().filter(|_| self.writable && meta.codec.is_none());
+                (meta.frames()?, writable.map(|note| note.writable().to_vec()).unwrap_or_default())
+            }
+            None => Default::default(),
+        };
+        let header = Buffer::from(self.block.take(end));
+        self.position = start.saturating_add(end as u64);
+        if body_length == 0 {
+            return Ok(Some(Frames::new(header, Vec::new())));
+        }
+        match usize::try_from(body_length).ok().filter(|length| *length < SMALL) {
+            Some(length) => self.state = State::Small(Pending { header, length, spans, writable }),
+            None => {
+                let mut body = LargeBody::new(body_length, &spans, &writable, &self.memory)?;
+                let taken = body.copy_from(self.block.pending());
+                self.block.skip(taken);
+                self.state = State::Large { header, body, length: body_length };
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a small body out of the block: as it lies if its buffers lie well, or else
+    /// moved to where they do.
+    fn small(&mut self, pending: Pending) -> Result<Frames> {
+        let Pending { header, length, spans, writable } = pending;
+        let body = Buffer::from(self.block.take(length));
+        self.position = self.position.saturating_add(length as u64);
+        // A span lies inside the body, which lies in memory.
+        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let slice = |span: &Span| body.slice_with_length(number(span.offset), number(span.length));
+        let mut frames: Vec<Buffer> = spans.iter().map(slice).collect();
+        let lies_well = |frame: &Buffer| (frame.as_ptr() as usize).is_multiple_of(ALIGNMENT);
+        if !frames.iter().all(lies_well) {
+            let places = frames.iter().map(|frame| frame.len().next_multiple_of(ALIGNMENT));
+            let mut memory = block::aligned(places.fold(0, usize::saturating_add))?;
+            for frame in &mut frames {
+                let mut place = memory.split_to(frame.len().next_multiple_of(ALIGNMENT).min(memory.len()));
+                if let Some(to) = place.get_mut(..frame.len()) {
+                    to.copy_from_slice(frame);
+                    self.staged = self.staged.saturating_add(frame.len() as u64);
+                    *frame = Buffer::from(place.freeze()).slice_with_length(0, frame.len());
+                }
+            }
+        }
+        for (frame, width) in writable {
+            let Some(frame) = frames.get_mut(frame).filter(|_| Words::has_width(width)) else { continue };
+            self.staged = self.staged.saturating_add(frame.len() as u64);
+            *frame = Words::copied(width, frame)?;
+        }
+        Ok(Frames::new(header, frames))
+    }
+}
+
+/// Bytes from a message's start that must be there to know more: its prefix, then its metadata.
+fn metadata_needed(pending: &[u8], long_prefix: bool, limits: &Limits) -> usize {
+    const SHORT: usize = 4;
+    const LONG: usize = 8;
+    let (prefix, length) = match pending.split_first_chunk::<SHORT>() {
+        None if long_prefix => return LONG,
+        None => return SHORT,
+        Some((&CONTINUATION, rest)) => match rest.first_chunk::<SHORT>() {
+            None => return LONG,
+            Some(length) => (LONG, length),
+        },
+        Some((length, _)) => (SHORT, length),
+    };
+    // A wrong length is told by who reads the prefix.
+    let allowed = usize::try_from(limits.max_metadata_bytes).unwrap_or(usize::MAX);
+    let length = usize::try_from(i32::from_le_bytes(*length)).ok().filter(|length| *length <= allowed);
+    prefix.saturating_add(length.unwrap_or_default())
+}
+
+/// The error that the place in the stream was lost by an error before.
+fn lost() -> crate::Error {
+    ErrorKind::Io(std::io::ErrorKind::NotConnected.into()).into()
+}

@@ -1,0 +1,119 @@
+//! Dataframes on disk: written in one pass, read back whole, or mapped.
+//!
+//! A spill file is an ordinary Arrow IPC stream. It appears under its name when it is
+//! complete, or not at all.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::io::{StreamSource, write_frames};
+use crate::dataframe::DataFrame;
+use crate::decode::Decoder;
+use crate::encode::{Target, to_buffers};
+use crate::error::{ErrorKind, Part, Result};
+use crate::frames::Frames;
+
+pub use super::map::map_trusted;
+
+/// Writes a dataframe to a file, straight from its columns; returns the bytes.
+///
+/// The bytes go to a temporary file in the same folder, which takes the name when it is
+/// complete: whatever fails, or whoever kills the process, the name holds the whole dataframe
+/// or what it held before. They may still be in the system's memory when this returns, and a
+/// loss of power then can lose them; [`write_durable`] waits for the disk.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use std::sync::Arc;
+/// # use arrow::array::{ArrayRef, Int8Array, RecordBatch};
+/// use arrow_frames::{DataFrame, spill};
+/// # let a: ArrayRef = Arc::new(Int8Array::from(vec![1, 2, 3]));
+/// # let batch = RecordBatch::try_from_iter([("a", a)])?;
+/// # let df = DataFrame::from(batch.clone());
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("part-0.arrows");
+///
+/// spill::write(&path, &df)?;
+/// drop(df);
+/// let df = spill::read(&path)?;
+/// assert_eq!(df.into_record_batch()?, batch);
+/// # Ok(()) }
+/// ```
+///
+/// # Errors
+///
+/// [`ErrorKind::Io`]: the disk is full, the folder is gone; what is wrong with the dataframe, as
+/// for [`to_buffers`].
+pub fn write(path: impl AsRef<Path>, df: &DataFrame) -> Result<u64> {
+    write_encoded(path, &to_buffers(df, Target::Arrow)?)
+}
+
+/// [`write()`], which returns when the file and its name are on the disk.
+///
+/// # Errors
+///
+/// As [`write()`].
+pub fn write_durable(path: impl AsRef<Path>, df: &DataFrame) -> Result<u64> {
+    let path = path.as_ref();
+    let written = save(path, &to_buffers(df, Target::Arrow)?, File::sync_all)?;
+    // The name is the folder's.
+    #[cfg(unix)]
+    File::open(folder(path))?.sync_all()?;
+    Ok(written)
+}
+
+/// [`write()`] of frames that were [encoded](crate::Encoder) with options: compressed, for
+/// pandas.
+///
+/// # Errors
+///
+/// As [`write()`], and as [`Frames::segments`].
+pub fn write_encoded(path: impl AsRef<Path>, frames: &Frames) -> Result<u64> {
+    save(path.as_ref(), frames, |_| Ok(()))
+}
+
+/// Reads a spilled dataframe into memory, and validates all of it.
+///
+/// # Errors
+///
+/// [`ErrorKind::Io`]; [`ErrorKind::Truncated`] if the file was cut, even between two messages;
+/// [`ErrorKind::BadNumber`] if something follows its end; whatever was changed in it.
+pub fn read(path: impl AsRef<Path>) -> Result<DataFrame> {
+    let mut source = StreamSource::new(File::open(path)?);
+    let frames = source.read_all()?;
+    let position = source.position();
+    if !source.is_finished() {
+        return Err(ErrorKind::Truncated { part: Part::End, position, needed: 8, available: 0 }.into());
+    }
+    let (mut file, _) = source.into_parts();
+    let trailing = io::copy(&mut file, &mut io::sink())?;
+    if trailing > 0 {
+        let number = i64::try_from(trailing).unwrap_or(i64::MAX);
+        return Err(ErrorKind::BadNumber { part: Part::End, position, number }.into());
+    }
+    Decoder::new().decode(frames)
+}
+
+/// Writes a file that takes its name at the end.
+fn save(path: &Path, frames: &Frames, before_it_is_named: impl Fn(&File) -> io::Result<()>) -> Result<u64> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".arrow-frames-").suffix(".part");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The process's mask takes away from it what it takes from any new file.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(folder(path))?;
+    let written = write_frames(file.as_file_mut(), frames)?;
+    file.as_file_mut().flush()?;
+    before_it_is_named(file.as_file())?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(written)
+}
+
+/// The folder of a file.
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
