@@ -27,19 +27,19 @@ def consume(stream):  # bytes, or anything with a buffer
 
 def column(i, dtype, table, batches, buffer, pieces=()):
     for body, batch, metadata in batches if b"arrow_frames" in (table.field(i).metadata or {}) else ():
-        note = json.loads((metadata or {}).get(b"arrow_frames", "{}"))
-        spans = {c["column"]: c["frames"] for c in note.get("opaque", [])}.get(i)
+        note = json.loads((metadata or {}).get(b"arrow_frames", '{"version": 1}'))
+        spans = {c["column"]: c["frames"] for c in note.get("opaque", []) if note["version"] == 1}.get(i)
         ends = [b.address + b.size - body.address for c in batch.columns for b in c.buffers() if b]
         if not spans or note["body_length"] != body.size or any(spans[0][0] < e <= body.size for e in ends):
-            raise ValueError(f"the payload of column {table.field(i).name!r} was lost: the stream was re-written")
+            why = "was lost: the stream was re-written" if note["version"] == 1 else "has an unknown version"
+            raise ValueError(f"the payload of column {table.field(i).name!r} {why}")
         frames = [memoryview(buffer)[body.address - buffer.address + at:][:size] for at, size in spans]
         if codec := note.get("codec"):  # an 8-byte length comes first
             frames = [f and pa.decompress(f[8:], int.from_bytes(f[:8], "little"), codec) for f in frames]
         pieces += (pd.Series(p := pickle.loads(frames[0], buffers=frames[1:]), dtype=p.dtype, copy=False),)
-    if len(pieces) > 1 and pieces[0].dtype == "category":
-        return pd.api.types.union_categoricals(pieces)
     if pieces:
-        return pd.concat(pieces, ignore_index=True) if len(pieces) > 1 else pieces[0]
+        return (pieces[0] if len(pieces) == 1 else pd.concat(pieces, ignore_index=True)
+                if pieces[0].dtype != "category" else pd.api.types.union_categoricals(pieces))
     array, exact = table.column(i).chunk(0), pd.__version__ >= "2" or table.field(i).type == pa.time64("ns")
     if dtype == "object":
         return pd.arrays.ArrowExtensionArray(array) if exact else pd.Series(array.to_pylist(), dtype=object)

@@ -17,7 +17,8 @@ use arrow::ipc::reader::{FileReader, StreamReader};
 use arrow::ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
 use arrow::ipc::{CompressionType, MetadataVersion};
 use arrow_frames::{
-    Compression, CopyReason, DataFrame, Decoder, Encoder, Frames, StreamSource, Target, from_buffers,
+    Compression, CopyReason, DataFrame, Decoder, Encoder, ErrorKind, Frames, StreamSource, Target,
+    from_buffers,
 };
 use common::{Nulls, assert_same, cases, file_bytes, make, one_column, same};
 
@@ -310,6 +311,33 @@ fn nulls_for_opaque(df: &DataFrame) -> DataFrame {
         RecordBatch::try_new_with_options(df.schema().clone(), columns.collect(), &options).unwrap()
     });
     DataFrame::try_from_batches(df.schema().clone(), batches.collect()).unwrap()
+}
+
+#[test]
+fn a_stream_for_pandas_that_pyarrow_wrote_again_has_lost_its_payload() {
+    let exchange = Exchange::new();
+    let names = ["plain", "lz4", "zstd"];
+    let words: ArrayRef = Arc::new(StringArray::from(vec![Some("lo"), None, Some("hi")]));
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
+    let df = DataFrame::from(RecordBatch::try_from_iter([("words", words), ("n", numbers)]).unwrap());
+    let plain = || Encoder::new(Target::Pandas);
+    let mut encoders = vec![plain()];
+    if cfg!(all(feature = "lz4", feature = "zstd")) {
+        encoders.push(plain().with_compression(Compression::Lz4));
+        encoders.push(plain().with_compression(Compression::Zstd(1)));
+    }
+    for (name, encoder) in names.iter().zip(&mut encoders) {
+        let stream = bytes(&encoder.encode(&df).unwrap());
+        fs::write(exchange.path("in").join(format!("{name}.arrows")), stream).unwrap();
+    }
+    // pyarrow reads it, and keeps the metadata of the message that says where payload lies.
+    assert_eq!(python("read_ours.py", &[&exchange.path("in"), &exchange.path("out")]), "");
+    for (name, _) in names.iter().zip(&encoders) {
+        let relayed = fs::read(exchange.path("out").join(format!("{name}.arrows"))).unwrap();
+        let error = from_buffers(Frames::from_stream(relayed).unwrap()).unwrap_err();
+        let is_lost = matches!(error.kind(), ErrorKind::PayloadLost { column } if column == "words");
+        assert!(is_lost, "{name}: {error}");
+    }
 }
 
 #[test]

@@ -513,6 +513,36 @@ fn pandas_metadata_is_made_once_and_put_back_to_the_byte() {
 }
 
 #[test]
+fn columns_that_the_pandas_metadata_does_not_know_are_described() {
+    let batch = RecordBatch::try_from_iter([
+        ("old", Arc::new(Int64Array::from(vec![1, 2])) as ArrayRef),
+        ("new", Arc::new(Int64Array::from(vec![Some(1), None]))),
+        ("text", Arc::new(StringArray::from(vec!["a", "b"]))),
+    ])
+    .unwrap();
+    let known = r#"{"name": "old", "field_name": "old", "pandas_type": "int64", "numpy_type": "int64", "metadata": null}"#;
+    let text =
+        format!(r#"{{"index_columns": [], "columns": [{known}], "creator": {{"library": "pyarrow"}}}}"#);
+    let schema = batch.schema().as_ref().clone().with_metadata([("pandas", text)]);
+    let batch = RecordBatch::try_new(schema.into(), batch.columns().to_vec()).unwrap();
+    let decoded = from_buffers(to_buffers(&batch.clone().into(), Target::Pandas).unwrap()).unwrap();
+    let text = decoded.schema().metadata().get("pandas").unwrap();
+    assert!(text.contains(known), "{text}");
+    for (name, dtype) in [("new", "Int64"), ("text", "object")] {
+        let entry = text.split('{').find(|entry| entry.contains(&format!(r#""field_name":"{name}""#)));
+        let dtype = format!(r#""numpy_type":"{dtype}""#);
+        assert!(entry.is_some_and(|entry| entry.contains(&dtype)), "{name} in {text}");
+    }
+    // Sent on as it is, or as it was.
+    let again = from_buffers(to_buffers(&decoded, Target::Pandas).unwrap()).unwrap();
+    assert_eq!(again.schema(), decoded.schema());
+    assert_eq!(again.into_record_batch().unwrap(), batch);
+    // To others it is not described.
+    let arrow = from_buffers(to_buffers(&batch.clone().into(), Target::Arrow).unwrap()).unwrap();
+    assert_eq!(arrow.schema(), &batch.schema());
+}
+
+#[test]
 fn single_columns_and_types_are_picked_under_either_target() {
     let batch = RecordBatch::try_from_iter([
         ("day", make(&case("date32").field, 4, Nulls::Some).1),

@@ -107,11 +107,11 @@ fn original_schema(
 ) -> SchemaRef {
     let mut metadata = schema.metadata().clone();
     if let Some(text) = metadata.get(pandas::KEY) {
-        match pandas::restore(text, entries) {
+        // While something is opaque, what was made for its reader stays true.
+        match pandas::restore(text, entries, all_native) {
             Some(text) => {
                 metadata.insert(pandas::KEY.to_owned(), text);
             }
-            // While something is opaque, what was made for its reader stays true.
             None if all_native => {
                 metadata.remove(pandas::KEY);
             }

@@ -137,9 +137,13 @@ impl Plan {
             }
             None => vec![None; fields.len()],
         };
-        if self.describe && !metadata.contains_key(pandas::KEY) {
+        if self.describe {
             let described = self.names().map(|(f, is_pickled)| (f, is_pickled || opaque::is_marked(f)));
-            metadata.insert(pandas::KEY.to_owned(), pandas::describe(described));
+            let described = match metadata.get(pandas::KEY) {
+                Some(text) => pandas::complete(text, described),
+                None => Some(pandas::describe(described)),
+            };
+            metadata.extend(described.map(|text| (pandas::KEY.to_owned(), text)));
         }
         let mark = |((field, dtype), pandas): ((&FieldRef, &Option<String>), Option<String>)| {
             let Some(dtype) = dtype else { return Ok(field.clone()) };

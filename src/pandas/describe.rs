@@ -21,7 +21,8 @@ pub(crate) fn describe<'f>(fields: impl Iterator<Item = (&'f Field, bool)>) -> S
     .to_string()
 }
 
-fn entry(field: &Field, is_opaque: bool) -> Value {
+/// The entry of a column.
+pub(super) fn entry(field: &Field, is_opaque: bool) -> Value {
     let (pandas_type, numpy_type) = if is_opaque {
         ("empty", "object".to_owned())
     } else {

@@ -8,7 +8,7 @@ mod describe;
 mod entries;
 
 pub(crate) use describe::describe;
-pub(crate) use entries::{hide, restore};
+pub(crate) use entries::{complete, hide, restore};
 
 /// The key in schema metadata.
 pub(crate) const KEY: &str = "pandas";

@@ -277,7 +277,9 @@ impl Machine<'_> {
             return self.over(PickleBudget::Containers, allowed);
         }
         push(&mut self.graph.containers, Graph::empty(self.at as u64))?;
-        self.adopt(0, index, height)?;
+        if count > 0 {
+            self.adopt(0, index, height)?;
+        }
         self.push_node(Node::new(kind, index as u64))
     }
 

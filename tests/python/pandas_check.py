@@ -158,8 +158,12 @@ def check(case: dict, version: str, received, is_writeable: bool, seen: dict) ->
     refused = case["refused"][version]
     try:
         if not case["is_stream"]:
-            index = pickle.loads(received[0], buffers=received[1:])
-            return check_index(expect, "index", index, case["index"], version, seen)
+            loaded = pickle.loads(received[0], buffers=received[1:])
+            if case["index"]:
+                return check_index(expect, "index", loaded, case["index"], version, seen)
+            seen["dtypes"].append(dtype_name(loaded.dtype))
+            expect("dtype", seen["dtypes"][-1], case["columns"][0]["dtype"][version])
+            return expect("values", values(pd.Series(loaded, dtype=loaded.dtype).array), case["columns"][0]["values"])
         frame = consume(received[0])
     except Exception as error:
         seen["error"] = f"{type(error).__name__}: {error}"
@@ -176,6 +180,9 @@ def check(case: dict, version: str, received, is_writeable: bool, seen: dict) ->
     rows = {"name": None, "values": list(range(case["rows"]))}
     counted = {"class": {version: "RangeIndex"}, "levels": [rows]}
     check_index(expect, "index", frame.index, case["index"] or counted, version, seen)
+    if case["index"] and not isinstance(frame.index, (pd.RangeIndex, pd.MultiIndex)):
+        own = parts(frame.index.array).items()
+        record(seen["memory"], {part: lies_within(span, *place[:2]) for part, place in own})
     for position, column in enumerate(case["columns"]):
         array = frame.iloc[:, position].array
         dtype = dtype_name(array.dtype)
@@ -193,13 +200,23 @@ def check(case: dict, version: str, received, is_writeable: bool, seen: dict) ->
             continue
         shared = {}
         for part, (address, size, part_is_writeable) in parts(array).items():
-            # Text that is all null or empty has no bytes to share.
-            shared[part] = size == 0 or span.address <= address and address + size <= span.address + span.size
-            seen["memory"][part] = shared[part] and seen["memory"].get(part, True)
+            shared[part] = lies_within(span, address, size)
             if shared[part] and part_is_writeable is not None:
                 expect(f"{part} writeable", part_is_writeable, column["writeable"] and is_writeable)
+        if not case["index"]:
+            record(seen["memory"], shared)
         for part in column["shared"][version]:
             expect(f"{part} shared", shared.get(part), True)
+
+
+def lies_within(span: pa.Buffer, address: int, size: int) -> bool:
+    """Text that is all null or empty has no bytes to share."""
+    return size == 0 or span.address <= address and address + size <= span.address + span.size
+
+
+def record(memory: dict, shared: dict) -> None:
+    for part, is_shared in shared.items():
+        memory[part] = is_shared and memory.get(part, True)
 
 
 def check_index(expect, what: str, index: pd.Index, expected: dict, version: str, seen: dict) -> None:

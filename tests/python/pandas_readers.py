@@ -1,7 +1,7 @@
-"""Opens a stream for pandas with readers that know nothing of it.
+"""Opens a dataframe for pandas with readers that know nothing of it.
 
-Usage: pandas_readers.py STREAM. For each reader a line of JSON is printed: its name and version, and
-the values of each column. Opaque columns must be nulls.
+Usage: pandas_readers.py STREAM FILE. For each reader and either form a line of JSON is printed: its
+name and version, and the values of each column. Opaque columns must be nulls.
 """
 
 import json
@@ -20,12 +20,15 @@ def values(table: pa.Table) -> dict:
 
 
 def main() -> None:
-    path = sys.argv[1]
-    table = ipc.open_stream(path).read_all()
-    back = duckdb.from_arrow(table).to_arrow_table()
-    frame = polars.read_ipc_stream(path).to_arrow()
-    for name, module, read in (("pyarrow", pa, table), ("polars", polars, frame), ("DuckDB", duckdb, back)):
-        print(json.dumps({"reader": f"{name} {module.__version__}", "values": values(read)}))
+    stream, file = sys.argv[1:]
+    read = [
+        ("a stream", ipc.open_stream(stream).read_all(), polars.read_ipc_stream(stream)),
+        ("a file", ipc.open_file(file).read_all(), polars.read_ipc(file)),
+    ]
+    for form, table, frame in read:
+        back = duckdb.from_arrow(table).to_arrow_table()
+        for name, module, table in (("pyarrow", pa, table), ("polars", polars, frame.to_arrow()), ("DuckDB", duckdb, back)):
+            print(json.dumps({"reader": f"{name} {module.__version__}, {form}", "values": values(table)}))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ mod conformance;
 mod corpus;
 mod golden;
 mod pandas;
+mod performance;
 mod pickle;
 mod process;
 mod python;

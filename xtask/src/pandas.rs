@@ -16,11 +16,11 @@ mod talk;
 mod values;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::{Outcome, process};
-use case::Case;
+use case::{Case, VERSIONS};
 
 /// What keeps the task from running.
 type Error = Box<dyn std::error::Error>;
@@ -36,7 +36,7 @@ const OUTPUT: &str = "docs/PANDAS.md";
 pub struct Args {
     /// Write nothing, and fail if docs/PANDAS.md is not what would be written
     #[arg(long)]
-    check: bool,
+    pub check: bool,
 }
 
 /// Runs the task.
@@ -70,11 +70,17 @@ pub fn run(args: Args) -> Outcome {
     Ok(ExitCode::FAILURE)
 }
 
+/// The interpreter of the last version.
+pub fn last() -> Result<PathBuf, Error> {
+    talk::interpreter(VERSIONS[VERSIONS.len() - 1])
+}
+
 fn cases() -> Result<Vec<Case>, Error> {
     let mut cases = Vec::new();
     for kinds in kinds::all()? {
         cases.extend(kind::cases(&kinds)?);
     }
+    cases.extend(kinds::mixed()?);
     cases.extend(frames::all()?);
     cases.extend(labels::all()?);
     Ok(cases)

@@ -1,97 +1,157 @@
 //! `cargo xtask pickle`: what pickled columns cost beside CPython, measured in one run.
 
 use std::error::Error;
-use std::io::{BufRead, BufReader, Write};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use clap::Args as Arguments;
 use comfy_table::{CellAlignment, Table, presets};
 
-use crate::Outcome;
-use crate::process::{output, progress};
-use crate::{process, python};
+use crate::performance::{self, Part, machine, time};
+use crate::process::{self, output, progress};
+use crate::{Outcome, pandas};
 
 /// Measure writing and reading pickles beside CPython and print the ratio of each job
 ///
 /// Both sides have the same values; CPython's pickle has its buffers out-of-band. They
-/// measure in turn, so that whatever else the machine does meets both alike.
+/// measure in turn, so that whatever else the machine does meets both alike. Fails if
+/// something is slower than promised.
 #[derive(Arguments)]
-pub struct Args {}
+pub struct Args {
+    /// Write the table to docs/PERFORMANCE.md
+    #[arg(long)]
+    write: bool,
+}
 
 /// Rounds of each side.
 const ROUNDS: usize = 15;
 
 /// Columns of a million rows, and how many times as fast as CPython each must be written
 /// and read; 0 where nothing was promised.
-const KINDS: [(&str, &str, f64, f64); 4] = [
-    ("unique", "1M unique strings, object", 20.0, 2.5),
-    ("repeated", "1M strings, 1,000 distinct, object", 0.0, 0.0),
-    ("categorical", "categorical, 1M rows, 1,000 categories", 0.0, 0.0),
-    ("zoned", "1M datetimes with a zone", 0.0, 0.0),
+const KINDS: [(&str, &str, f64, f64); 5] = [
+    ("unique", "unique strings of 20 bytes", 20.0, 2.5),
+    ("long", "unique strings of 60 bytes", 0.0, 0.0),
+    ("repeated", "strings, 1,000 distinct", 0.0, 0.0),
+    ("categorical", "categorical of 1,000 categories", 0.0, 0.0),
+    ("zoned", "datetimes with a zone", 0.0, 0.0),
 ];
 
 /// The kinds that share their buffers: writing them takes as long for any number of rows.
 const SHARED: [&str; 2] = ["categorical", "zoned"];
 
-/// Ends with a failure if something is slower than promised.
-pub fn run(_: Args) -> Outcome {
-    let python = python::interpreter()?;
+/// A column that was written or read by both sides.
+struct Row {
+    column: &'static str,
+    job: &'static str,
+    ours: f64,
+    theirs: f64,
+    /// The median of how many times as fast we are.
+    faster: f64,
+    promised: f64,
+}
+
+/// Runs the task.
+pub fn run(args: Args) -> Outcome {
+    let python = pandas::last()?;
     progress("building the benchmark");
     let program = process::benchmark("pickle")?;
-    let mut ours = Side::start(&mut Command::new(&program))?;
-    let script = process::root().join("benches/pickle.py");
+    let script = process::root().join("benches/cpython.py");
     let mut theirs = Side::start(Command::new(python).arg(script))?;
-
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED);
-    table.set_header(["column", "job", "arrow-frames", "CPython", "times as fast", "promised"]);
-    let mut missed = 0;
-    for (kind, name, write, read) in KINDS {
-        for (action, promised) in [("write", write), ("read", read)] {
-            progress(&format!("{action} {kind}: both sides in turn"));
-            let mut rounds = Vec::with_capacity(ROUNDS);
-            for _ in 0..ROUNDS {
-                rounds.push((ours.measure(action, kind)?, theirs.measure(action, kind)?));
-            }
-            let of = |number: fn(&(f64, f64)) -> f64| median(rounds.iter().map(number).collect());
-            let (time, peer, faster) = (of(|r| r.0), of(|r| r.1), of(|r| r.1 / r.0));
-            missed += u32::from(faster < promised);
-            let promise = if promised > 0.0 { format!("≥ {promised}") } else { String::new() };
-            table.add_row([
-                name.to_owned(),
-                action.to_owned(),
-                millis(time),
-                millis(peer),
-                format!("{faster:.1}"),
-                promise,
-            ]);
-        }
+    let peer = theirs.line()?;
+    let rows = measure(&mut Side::start(&mut Command::new(&program))?, &mut theirs)?;
+    println!("{}", table(&rows));
+    let shared = shared(&program)?;
+    println!("{shared}");
+    if args.write {
+        let page = include_str!("pickle/page.md")
+            .replace("{machine}", &machine::describe(peer)?.text())
+            .replace("{table}", &markdown(&rows))
+            .replace("{shared}", &shared);
+        performance::write(Part::Pickles, &page)?;
     }
-    for column in 2..6 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    println!("{table}");
-
-    for kind in SHARED {
-        let mut times = Vec::new();
-        for percent in ["1", "10", "100"] {
-            let nanoseconds = (0..ROUNDS).map(|_| -> Result<f64, Box<dyn Error>> {
-                Ok(String::from_utf8(output(Command::new(&program).args([kind, percent]))?)?
-                    .trim()
-                    .parse()?)
-            });
-            times.push(median(nanoseconds.collect::<Result<_, _>>()?));
-        }
-        let shown: Vec<String> = times.iter().map(|time| format!("{:.1} µs", time / 1e3)).collect();
-        println!("writing {kind}, 10,000, 100,000 and 1,000,000 rows: {}", shown.join(", "));
-    }
+    let missed = rows.iter().filter(|row| row.is_missed()).count();
     if missed > 0 {
         progress(&format!("{missed} jobs are slower than promised"));
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn measure(ours: &mut Side, theirs: &mut Side) -> Result<Vec<Row>, Box<dyn Error>> {
+    let mut rows = Vec::new();
+    for (kind, column, write, read) in KINDS {
+        for (job, promised) in [("write", write), ("read", read)] {
+            progress(&format!("{job} {kind}: both sides in turn"));
+            let mut rounds = Vec::with_capacity(ROUNDS);
+            for _ in 0..ROUNDS {
+                rounds.push((ours.measure(job, kind)?, theirs.measure(job, kind)?));
+            }
+            let of = |number: fn(&(f64, f64)) -> f64| median(rounds.iter().map(number).collect());
+            let (time, peer, faster) = (of(|r| r.0), of(|r| r.1), of(|r| r.1 / r.0));
+            rows.push(Row { column, job, ours: time, theirs: peer, faster, promised });
+        }
+    }
+    Ok(rows)
+}
+
+impl Row {
+    fn is_missed(&self) -> bool {
+        self.faster < self.promised
+    }
+
+    fn cells(&self) -> [String; 6] {
+        let missed = if self.is_missed() { " (missed)" } else { "" };
+        [
+            self.column.to_owned(),
+            self.job.to_owned(),
+            time(self.ours),
+            time(self.theirs),
+            format!("{:.1}{missed}", self.faster),
+            if self.promised > 0.0 { format!("≥ {}", self.promised) } else { String::new() },
+        ]
+    }
+}
+
+const HEADER: [&str; 6] = ["column", "job", "arrow-frames", "CPython", "times as fast", "target"];
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED);
+    table.set_header(HEADER);
+    table.add_rows(rows.iter().map(Row::cells));
+    for column in 2..6 {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
+}
+
+fn markdown(rows: &[Row]) -> String {
+    let mut text = format!("| {} |\n|---|---|---:|---:|---:|---:|", HEADER.join(" | "));
+    for row in rows {
+        let [column, job, ours, theirs, faster, target] = row.cells();
+        let _ = write!(text, "\n| {column} | {job} | {ours} | {theirs} | **{faster}** | {target} |");
+    }
+    text
+}
+
+/// A line for each kind that shares its buffers: how long writing takes by the number of rows.
+fn shared(program: &Path) -> Result<String, Box<dyn Error>> {
+    let mut lines = Vec::new();
+    for kind in SHARED {
+        let mut times = Vec::new();
+        for percent in ["1", "10", "100"] {
+            let nanoseconds = (0..ROUNDS).map(|_| -> Result<f64, Box<dyn Error>> {
+                Ok(String::from_utf8(output(Command::new(program).args([kind, percent]))?)?.trim().parse()?)
+            });
+            times.push(time(median(nanoseconds.collect::<Result<_, _>>()?)));
+        }
+        lines.push(format!("- {kind}: {}", times.join(", ")));
+    }
+    Ok(lines.join("\n"))
 }
 
 /// A process that measures what it is asked to, one line at a time.
@@ -112,9 +172,14 @@ impl Side {
         let stdin = self.child.stdin.as_mut().ok_or("it has no stdin")?;
         writeln!(stdin, "{action} {kind}")?;
         stdin.flush()?;
+        let line = self.line()?;
+        line.parse().map_err(|_| format!("{action} {kind} was answered by {line:?}").into())
+    }
+
+    fn line(&mut self) -> Result<String, Box<dyn Error>> {
         let mut line = String::new();
         self.replies.read_line(&mut line)?;
-        line.trim().parse().map_err(|_| format!("{action} {kind} was answered by {line:?}").into())
+        Ok(line.trim().to_owned())
     }
 }
 
@@ -129,8 +194,4 @@ impl Drop for Side {
 fn median(mut numbers: Vec<f64>) -> f64 {
     numbers.sort_by(f64::total_cmp);
     numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-fn millis(nanoseconds: f64) -> String {
-    format!("{:.3} ms", nanoseconds / 1e6)
 }

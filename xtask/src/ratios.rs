@@ -2,7 +2,6 @@
 //!
 //! The measuring itself is `benches/ratios.rs`, which has the data sets and the jobs.
 
-mod machine;
 mod measure;
 mod page;
 mod plot;
@@ -12,10 +11,10 @@ use std::process::ExitCode;
 use clap::Args as Arguments;
 use comfy_table::{CellAlignment, Table, presets};
 
+use crate::performance::{self, Part, machine, time};
 use crate::{Outcome, process};
 use measure::Row;
 
-const PAGE: &str = "docs/PERFORMANCE.md";
 const PLOT: &str = "docs/performance.svg";
 
 /// How far a ratio is from 1 where one side is measured against itself: what is nearer to it is no
@@ -58,10 +57,10 @@ pub fn run(args: Args) -> Outcome {
     }
     println!("{}", table(&rows));
     if args.write {
-        let machine = machine::describe()?;
+        let machine = machine::describe(format!("arrow-ipc {}", version_of_peer()?))?;
         std::fs::write(process::root().join(PLOT), plot::svg(&rows, &machine))?;
-        std::fs::write(process::root().join(PAGE), page::markdown(&rows, &machine))?;
-        process::progress(&format!("wrote {PAGE} and {PLOT}"));
+        process::progress(&format!("wrote {PLOT}"));
+        performance::write(Part::Codec, &page::markdown(&rows, &machine))?;
     }
     let missed = rows.iter().filter(|row| is_missed(row)).count();
     if missed > 0 {
@@ -107,11 +106,9 @@ fn table(rows: &[Row]) -> Table {
     table
 }
 
-/// A time in the unit that leaves one to three digits in front of the point.
-fn time(nanoseconds: f64) -> String {
-    match nanoseconds {
-        ..1e3 => format!("{nanoseconds:.0} ns"),
-        ..1e6 => format!("{:.1} µs", nanoseconds / 1e3),
-        _ => format!("{:.1} ms", nanoseconds / 1e6),
-    }
+fn version_of_peer() -> Result<String, Box<dyn std::error::Error>> {
+    let lock = std::fs::read_to_string(process::root().join("Cargo.lock"))?;
+    let (_, package) =
+        lock.split_once("name = \"arrow-ipc\"\nversion = \"").ok_or("no arrow-ipc in Cargo.lock")?;
+    Ok(package.split('"').next().unwrap_or_default().to_owned())
 }

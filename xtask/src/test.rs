@@ -1,17 +1,19 @@
-//! `cargo xtask test`: every test of the workspace, with a Python to talk to.
+//! `cargo xtask test`: every test of the workspace, with a Python to talk to, and what pandas
+//! reads.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::{Outcome, process, python};
+use crate::{Outcome, pandas, process, python};
 
-/// Run all tests, those against pyarrow included
+/// Run all tests, those against pyarrow and pandas included
 ///
 /// Makes .venv with what tests/python/requirements.txt lists, if it is not there
-/// yet, and runs `cargo test --workspace --all-features`.
+/// yet, and runs `cargo test --workspace --all-features`; then, unless it was told to run
+/// some tests, `cargo xtask pandas --check`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Further arguments for `cargo test`
+    /// Further arguments for `cargo test`; with any, pandas is left out
     #[arg(last = true)]
     cargo: Vec<OsString>,
 }
@@ -22,11 +24,12 @@ pub fn run(args: Args) -> Outcome {
     process::progress("cargo test --workspace --all-features");
     let mut test = process::cargo();
     test.args(["test", "--workspace", "--all-features"]);
-    test.args(args.cargo);
+    let is_all = args.cargo.is_empty();
+    test.args(&args.cargo);
     test.env("ARROW_FRAMES_PYTHON", python);
     let status = process::status(&mut test)?;
     if status.success() {
-        return Ok(ExitCode::SUCCESS);
+        return if is_all { pandas::run(pandas::Args { check: true }) } else { Ok(ExitCode::SUCCESS) };
     }
     // No code means that a signal ended it; no code of cargo's is beyond a byte.
     let code = status.code().and_then(|code| u8::try_from(code).ok());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, DictionaryArray, PrimitiveArray};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow_buffer::{ArrowNativeType, ScalarBuffer, ToByteSlice};
 use arrow_schema::DataType;
 
@@ -18,6 +18,7 @@ use super::form::Form;
 use super::numpy::Numbers;
 use super::{Reading, pandas};
 use crate::copies::CopyReason;
+use crate::decode::trusted::{self, Trust};
 use crate::error::Result;
 
 impl Reading<'_, '_> {
@@ -139,10 +140,7 @@ impl Reading<'_, '_> {
         };
         // Of keys that were codes of the same width and now have another sign.
         let keys = PrimitiveArray::<T>::new(keys, nulls);
-        match DictionaryArray::try_new(keys, values.clone()) {
-            Ok(array) => Ok(Arc::new(array)),
-            Err(error) => self.arrow_error(codes.position, values.data_type(), &error),
-        }
+        Ok(Arc::new(trusted::dictionary(keys, values, Trust::validate(), self.name)?))
     }
 }
 

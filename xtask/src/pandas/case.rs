@@ -34,7 +34,7 @@ pub struct Case {
 pub enum Sent {
     /// A dataframe.
     Stream(Vec<u8>),
-    /// An index: a pickle and its buffers.
+    /// An index, or an array if the truth has no index: a pickle and its buffers.
     Pickle(Vec<Buffer>),
 }
 

@@ -10,7 +10,7 @@ use arrow_frames::pickle::{Forms, ZonedForm};
 use arrow_frames::{Carriage, Compression, DataFrame, Encoder, Target};
 use serde_json::Value;
 
-use super::case::{Case, Column, PerVersion, Sent, Truth, always, each, stream};
+use super::case::{Case, Column, PerVersion, Sent, Truth, VERSIONS, always, each, stream};
 use super::{Error, values};
 
 /// The rows of each batch.
@@ -31,18 +31,27 @@ pub fn all() -> Result<Vec<Case>, Error> {
         encode(SEVERAL, "ZSTD", plain().with_compression(Compression::Zstd(1)), &df, &truth)?,
     ];
     for (shape, batches) in [("some nulls", 0..9), ("empty", 3..3), ("one row", 6..7)] {
-        let (df, truth) = wide(&[batches])?;
+        let (df, truth) = wide(std::slice::from_ref(&batches))?;
         for (row, compression) in [("LZ4", Compression::Lz4), ("ZSTD", Compression::Zstd(1))] {
             let encoder = plain().with_compression(compression);
             cases.push(encode(&format!("compressed with {row}"), shape, encoder, &df, &truth)?);
         }
     }
-    let (df, truth) = wide(std::slice::from_ref(&(3..3)))?;
+    let (df, mut truth) = wide(std::slice::from_ref(&(3..3)))?;
+    // Categories come with batches.
+    for (_, categories, _) in truth.columns.iter_mut().filter_map(|column| column.categories.as_mut()) {
+        categories.clear();
+    }
     let without = DataFrame::try_new(df.schema().clone(), Vec::new())?;
     cases.push(encode("no batch", "encoded at once", plain(), &without, &truth)?);
     cases.push(streamed("no batch", "encoded in pieces", &without, truth)?);
     let (df, truth) = wide(&BATCHES)?;
     cases.push(streamed("several batches, encoded one by one", "plain", &df, truth)?);
+    let (df, mut truth) = graded()?;
+    cases.push(encode("ordered categories that continue each other", "plain", plain(), &df, &truth)?);
+    // What the encoder has sent it cannot add to, and pandas does not join such by itself.
+    truth.refused = VERSIONS.map(|_| Some("TypeError: to union ordered Categoricals".to_owned()));
+    cases.push(streamed("the same, encoded one by one", "plain", &df, truth)?);
     Ok(cases)
 }
 
@@ -88,11 +97,33 @@ fn streamed(row: &str, detail: &str, df: &DataFrame, truth: Truth) -> Result<Cas
     Case::new((SECTION, row, detail), Sent::Stream(bytes), truth)
 }
 
+/// An ordered categorical, each batch of which has the categories of those before it and more.
+fn graded() -> Result<(DataFrame, Truth), Error> {
+    let grades = ["bad", "fair", "good", "best"];
+    let batches =
+        [(2, vec![Some(1), Some(0)]), (3, vec![None, Some(2)]), (3, vec![]), (4, vec![Some(0), Some(3)])];
+    let data_type = DataType::Dictionary(DataType::Int8.into(), DataType::Utf8.into());
+    let field = Field::new("grade", data_type, true).with_dict_is_ordered(true);
+    let schema: SchemaRef = Schema::new(vec![field]).into();
+    let mut column = Column::new("grade", always("category"), &NullArray::new(0));
+    let mut made = Vec::new();
+    for (known, keys) in batches {
+        let values: ArrayRef = Arc::new(StringArray::from(grades[..known].to_vec()));
+        let array: ArrayRef = Arc::new(DictionaryArray::new(Int8Array::from(keys), values));
+        column.values.extend(values::of(&array));
+        made.push(RecordBatch::try_new(schema.clone(), vec![array])?);
+    }
+    let categories = grades.map(|grade| values::tagged("s", grade)).into();
+    column.categories = Some((each(["object", "object", "str"]), categories, true));
+    Ok((DataFrame::try_from_batches(schema, made)?, Truth::of(column)))
+}
+
 /// A column of many kinds, cut into batches. Each batch has a dictionary of its own.
 fn wide(batches: &[Range<usize>]) -> Result<(DataFrame, Truth), Error> {
     let rows = |batch: &Range<usize>| batch.clone().map(|n| n as i64);
     let is_there = |n: i64| n % 4 != 2;
     let words = ["lo", "mid", "", "hi", "Zürich", "a\0b", "日本語", "x", "more than the twelve bytes"];
+    let all: ArrayRef = Arc::new(StringArray::from(words.to_vec()));
     let arrays_of = |batch: &Range<usize>| -> Vec<ArrayRef> {
         let some = |n: i64| is_there(n).then_some(n);
         let text = || batch.clone().map(|n| is_there(n as i64).then_some(words[n]));
@@ -110,6 +141,10 @@ fn wide(batches: &[Range<usize>]) -> Result<(DataFrame, Truth), Error> {
             Arc::new(StringArray::from_iter(text())),
             Arc::new(StringViewArray::from_iter(text())),
             Arc::new(text().collect::<DictionaryArray<Int8Type>>()),
+            Arc::new(DictionaryArray::<Int8Type>::new(
+                rows(batch).map(|n| some(n).map(|n| n as i8)).collect(),
+                all.clone(),
+            )),
             Arc::new(Date32Array::from_iter(rows(batch).map(some).map(|n| n.map(|n| n as i32 * 1_000)))),
             Arc::new(BinaryArray::from_iter(text().map(|text| text.map(str::as_bytes)))),
         ]
@@ -125,10 +160,12 @@ fn wide(batches: &[Range<usize>]) -> Result<(DataFrame, Truth), Error> {
         Field::new("utf8", DataType::Utf8, true),
         Field::new("view", DataType::Utf8View, true),
         Field::new("category", DataType::Dictionary(DataType::Int8.into(), DataType::Utf8.into()), true),
+        Field::new("ordered", DataType::Dictionary(DataType::Int8.into(), DataType::Utf8.into()), true)
+            .with_dict_is_ordered(true),
         Field::new("date32", DataType::Date32, true),
         Field::new("binary", DataType::Binary, true),
     ];
-    let dtypes: [PerVersion<String>; 12] = [
+    let dtypes: [PerVersion<String>; 13] = [
         always("int64"),
         always("Int64"),
         always("boolean"),
@@ -139,6 +176,7 @@ fn wide(batches: &[Range<usize>]) -> Result<(DataFrame, Truth), Error> {
         each(["object", "object", "str"]),
         each(["object", "object", "str"]),
         always("category"),
+        always("category"),
         each(["object", "date32[day][pyarrow]", "date32[day][pyarrow]"]),
         each(["object", "binary[pyarrow]", "binary[pyarrow]"]),
     ];
@@ -147,7 +185,9 @@ fn wide(batches: &[Range<usize>]) -> Result<(DataFrame, Truth), Error> {
         let mut column = Column::new(field.name(), dtype, &NullArray::new(0));
         column.values = arrays.iter().flat_map(|arrays| values::of(&arrays[number])).collect();
         column.has_nulls = column.values.contains(&Value::Null);
-        if let DataType::Dictionary(..) = field.data_type() {
+        if field.dict_is_ordered() == Some(true) {
+            column.categories = Some((each(["object", "object", "str"]), values::of(&all), true));
+        } else if let DataType::Dictionary(..) = field.data_type() {
             // Those of the first batch, then those that come with each one.
             let mut categories: Vec<Value> = Vec::new();
             for value in column.values.iter().filter(|value| !value.is_null()) {

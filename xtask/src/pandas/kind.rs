@@ -8,7 +8,6 @@ use arrow::compute::take;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow_frames::pickle::Forms;
 use arrow_frames::{Carriage, Encoder, Target};
-use serde_json::Value;
 
 use super::case::{Case, Column, PerVersion, Truth};
 use super::{Error, values};
@@ -38,7 +37,6 @@ pub struct Kind {
     refuses_values: bool,
     shared: PerVersion<Vec<Part>>,
     writeable: bool,
-    null_is_nan: bool,
     only: Option<Vec<(&'static str, ArrayRef)>>,
 }
 
@@ -70,7 +68,6 @@ impl Kind {
             refuses_values: false,
             shared: Default::default(),
             writeable: true,
-            null_is_nan: false,
             only: None,
         }
     }
@@ -141,12 +138,6 @@ impl Kind {
         self
     }
 
-    /// Its dtype has no missing value but NaN.
-    pub fn null_is_nan(mut self) -> Kind {
-        self.null_is_nan = true;
-        self
-    }
-
     /// Only these shapes.
     pub fn only(mut self, shapes: Vec<(&'static str, ArrayRef)>) -> Kind {
         self.only = Some(shapes);
@@ -158,10 +149,6 @@ impl Kind {
         if let (Some(dtype), Some(dictionary)) = (&self.category_dtype, array.as_any_dictionary_opt()) {
             let is_ordered = self.field.dict_is_ordered().unwrap_or(false);
             column.categories = Some((dtype.clone(), values::of(dictionary.values()), is_ordered));
-        }
-        if self.null_is_nan {
-            let nulls = column.values.iter_mut().filter(|value| value.is_null());
-            nulls.for_each(|value| *value = Value::from("nan"));
         }
         let has_nulls = array.logical_null_count() > 0;
         column.shared = self.shared.clone().map(|parts| {

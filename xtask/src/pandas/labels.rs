@@ -19,6 +19,7 @@ const PICKLED: &str = "Indexes, pickled";
 pub fn all() -> Result<Vec<Case>, Error> {
     let mut cases = by_metadata()?;
     cases.extend(labels()?);
+    cases.push(undescribed()?);
     cases.extend(pickled()?);
     Ok(cases)
 }
@@ -79,6 +80,18 @@ fn by_metadata() -> Result<Vec<Case>, Error> {
         Truth { index: Some(index), ..a() },
     )?);
     Ok(cases)
+}
+
+/// Columns that somebody added to a dataframe whose metadata does not know of them.
+fn undescribed() -> Result<Case, Error> {
+    let words: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "", "ü"]));
+    let missing: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some((1 << 53) + 1), None]));
+    let metadata = metadata(json!([]), &[entry(Some("a"), "a", "int64")], json!([]));
+    let columns = vec![("b", missing.clone()), ("a", numbers()), ("c", words.clone())];
+    let nullable = Column { writeable: false, ..Column::new("b", always("Int64"), &missing) };
+    let text = Column::new("c", each(["object", "object", "str"]), &words);
+    let truth = Truth { columns: vec![nullable, numbered("a"), text], ..Truth::default() };
+    case("columns without an entry in the metadata", "two of three", columns, Some(metadata), truth)
 }
 
 /// Labels that are not text, or not one of each.

@@ -40,7 +40,7 @@ pub fn markdown(cases: &[Case], seen: &[Seen], peers: &Peers) -> String {
     line(
         &mut page,
         &format!(
-            "{read} streams and {} pickled indexes, each read twice; as they must be: {} (pandas {}).",
+            "{read} streams and {} pickled indexes and arrays, each read twice; as they must be: {} (pandas {}).",
             cases.len() - read,
             right.join(", "),
             VERSIONS.join(", ")
@@ -188,7 +188,10 @@ fn others(page: &mut String, peers: &Peers) {
     }
 
     line(page, "\n## Read without pandas\n");
-    line(page, "The same stream, opened by readers that know nothing of opaque columns.\n");
+    line(
+        page,
+        "The same dataframe as a stream and as a file, opened by readers that know nothing of opaque columns.\n",
+    );
     line(page, "| reader | native columns equal | opaque columns that are nulls |");
     line(page, "|---|--:|--:|");
     for reader in &peers.readers {

@@ -10,7 +10,7 @@ use super::Error;
 use super::case::VERSIONS;
 use crate::{process, python};
 
-/// The last Python that has the older versions.
+/// The last Python that pandas 1.5 has a wheel for; the other versions have one too.
 const OLDER: &str = "python3.11";
 
 /// A version of pandas.
@@ -28,13 +28,19 @@ pub struct Seen {
 
 /// Makes the environments that are not there yet.
 pub fn environments() -> Result<Vec<Pandas>, Error> {
-    let make = |version: &'static str| {
-        let requirements = format!("tests/python/requirements-pandas-{version}.txt");
-        let base = (version < "3").then_some(OLDER);
-        let interpreter = python::environment(&format!(".venv-pandas-{version}"), &requirements, base)?;
-        Ok(Pandas { version, interpreter })
-    };
+    let make = |version| Ok(Pandas { version, interpreter: interpreter(version)? });
     VERSIONS.into_iter().map(make).collect()
+}
+
+/// The interpreter that has that version.
+pub fn interpreter(version: &str) -> Result<PathBuf, Error> {
+    let requirements = format!("tests/python/requirements-pandas-{version}.txt");
+    let base = (version < "3").then_some(OLDER);
+    let interpreter = python::environment(&format!(".venv-pandas-{version}"), &requirements, base);
+    Ok(interpreter.map_err(|error| match base {
+        Some(base) => format!("{error}; pandas {version} needs {base}"),
+        None => error.to_string(),
+    })?)
 }
 
 /// Reads all streams with all versions.

@@ -1,17 +1,16 @@
-//! `docs/PERFORMANCE.md`.
+//! The codec's part of `docs/PERFORMANCE.md`.
 
 use std::fmt::Write;
 
-use super::machine::Machine;
 use super::measure::Row;
-use super::{NOISE, is_missed, target, time};
+use super::{NOISE, is_missed, target};
+use crate::performance::machine::Machine;
+use crate::performance::time;
 
-/// The page: `page.md` with the figures of a run in it.
+/// The text: `page.md` with the figures of a run in it.
 pub fn markdown(rows: &[Row], machine: &Machine) -> String {
-    let Machine { processor, memory, system, rustc, arrow, date } = machine;
-    let machine = format!("{processor}, {memory}; {system}; {rustc}; arrow-ipc {arrow}; {date}");
     include_str!("page.md")
-        .replace("{machine}", &machine)
+        .replace("{machine}", &machine.text())
         .replace("{no gain}", &no_gain(rows))
         .replace("{tables}", &tables(rows))
 }

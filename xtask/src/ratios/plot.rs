@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::NOISE;
-use super::machine::Machine;
 use super::measure::Row;
+use crate::performance::machine::Machine;
 
 // Lengths in pixels of the plot's own; it is shown at any size.
 const WIDTH: usize = 960;
@@ -87,10 +87,10 @@ pub fn svg(rows: &[Row], machine: &Machine) -> String {
             bottom + 4
         );
     }
-    let Machine { processor, rustc, arrow, date, .. } = machine;
+    let Machine { processor, rustc, peer, date, .. } = machine;
     let rustc = rustc.split(' ').take(2).collect::<Vec<_>>().join(" ");
     let note = format!(
-        "dashed: the peer's time · grey: no difference · medians of one run · {processor} · {rustc} · arrow-ipc {arrow} · {date}"
+        "dashed: the peer's time · grey: no difference · medians of one run · {processor} · {rustc} · {peer} · {date}"
     );
     text(&mut svg, MARGIN, bottom + 25, "quiet", &note);
     svg.push_str("</svg>\n");
@@ -147,7 +147,7 @@ mod tests {
             memory: text(),
             system: text(),
             rustc: text(),
-            arrow: text(),
+            peer: text(),
             date: text(),
         };
         let rows = [

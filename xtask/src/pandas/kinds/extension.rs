@@ -10,8 +10,8 @@ use super::{Error, counted};
 
 const SECTION: &str = "Periods and intervals";
 
-/// Frequencies, and what each version calls them.
-const FREQUENCIES: [(&str, [&str; 3]); 9] = [
+/// Frequencies as any pandas may have written them, and what each version calls them.
+const FREQUENCIES: [(&str, [&str; 3]); 20] = [
     ("D", ["D", "D", "D"]),
     ("M", ["M", "M", "M"]),
     ("Q-DEC", ["Q-DEC", "Q-DEC", "Q-DEC"]),
@@ -21,6 +21,17 @@ const FREQUENCIES: [(&str, [&str; 3]); 9] = [
     ("min", ["T", "min", "min"]),
     ("s", ["S", "s", "s"]),
     ("ms", ["L", "ms", "ms"]),
+    ("us", ["U", "us", "us"]),
+    ("ns", ["N", "ns", "ns"]),
+    ("B", ["B", "B", "B"]),
+    ("A-DEC", ["A-DEC", "Y-DEC", "Y-DEC"]),
+    ("Y-DEC", ["A-DEC", "Y-DEC", "Y-DEC"]),
+    ("H", ["H", "h", "h"]),
+    ("T", ["T", "min", "min"]),
+    ("L", ["L", "ms", "ms"]),
+    ("N", ["N", "ns", "ns"]),
+    ("15min", ["15T", "15min", "15min"]),
+    ("2Q-MAR", ["2Q-MAR", "2Q-MAR", "2Q-MAR"]),
 ];
 
 pub fn all() -> Result<Vec<Vec<Kind>>, Error> {
@@ -55,17 +66,15 @@ pub fn all() -> Result<Vec<Vec<Kind>>, Error> {
     Ok(groups)
 }
 
-/// Types of ends, and the dtype that each version has of them: numbers have 64 bits before
-/// pandas 3, and moments are nanoseconds before pandas 2.
-fn ends() -> [(DataType, [&'static str; 3]); 9] {
+/// The types that ends may have, and the dtype that each version has of them: moments are
+/// nanoseconds before pandas 2. Numbers of less than 64 bits are refused, which pandas before 3
+/// would make of 64.
+fn ends() -> [(DataType, [&'static str; 3]); 6] {
     use TimeUnit::*;
     [
         (DataType::Int64, ["int64"; 3]),
         (DataType::UInt64, ["uint64"; 3]),
-        (DataType::Int32, ["int64", "int64", "int32"]),
-        (DataType::UInt8, ["uint64", "uint64", "uint8"]),
         (DataType::Float64, ["float64"; 3]),
-        (DataType::Float32, ["float64", "float64", "float32"]),
         (DataType::Timestamp(Nanosecond, None), ["datetime64[ns]"; 3]),
         (DataType::Timestamp(Microsecond, None), ["datetime64[ns]", "datetime64[us]", "datetime64[us]"]),
         (DataType::Duration(Second), ["timedelta64[ns]", "timedelta64[s]", "timedelta64[s]"]),

@@ -16,6 +16,7 @@ use arrow::datatypes::DataType;
 
 use super::Error;
 use super::kind::Kind;
+pub use objects::mixed;
 
 /// All kinds, in the order of the tables; those that share a dataframe together.
 pub fn all() -> Result<Vec<Vec<Kind>>, Error> {

@@ -7,8 +7,8 @@ use arrow::array::{ArrayRef, ArrowPrimitiveType, BooleanArray, PrimitiveArray};
 use arrow::datatypes::ArrowNativeTypeOp;
 use arrow_frames::Carriage;
 
-use super::super::case::always;
-use super::super::kind::{ALL, Kind};
+use super::super::case::{always, each};
+use super::super::kind::{ALL, FROM_2, Kind};
 
 const SECTION: &str = "Numbers";
 
@@ -22,10 +22,10 @@ pub fn all() -> Vec<Kind> {
         let required = Kind::new(SECTION, format!("{name}, not nullable"), sample.clone(), always(name));
         kinds.push(part(required.required().read_only(), "values"));
         if name == "float16" {
-            // pandas has no nullable one.
-            let row = "float16, nullable";
-            let kind = Kind::new(SECTION, row, sample.clone(), always(name)).null_is_nan().read_only();
-            kinds.push(kind.shared_without_nulls(ALL, "values"));
+            // pandas has no nullable one of its own, and in numpy's a null would be NaN.
+            let dtype = each(["object", "halffloat[pyarrow]", "halffloat[pyarrow]"]);
+            let kind = Kind::new(SECTION, "float16, nullable", sample.clone(), dtype).read_only();
+            kinds.push(kind.shared(FROM_2, "data"));
         } else {
             let row = format!("{name}, nullable");
             let kind = Kind::new(SECTION, row, sample.clone(), always(nullable.clone())).read_only();

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow::array::*;
 use arrow::buffer::ScalarBuffer;
 use arrow::datatypes::{DataType, Field, TimeUnit, UnionFields, i256};
-use arrow_frames::Carriage;
+use arrow_frames::{Carriage, pickle};
 
-use super::super::case::always;
+use super::super::case::{Case, Column, Sent, Truth, always};
 use super::super::kind::Kind;
 use super::{Error, WORDS, counted};
 
@@ -61,8 +61,6 @@ pub fn all() -> Result<Vec<Kind>, Error> {
             "fixed-size binary",
             Arc::new(FixedSizeBinaryArray::try_from_iter(digits.iter().map(|n: &i64| n.to_be_bytes()))?),
         ),
-        ("dense union of scalars", union(true)?),
-        ("sparse union of scalars", union(false)?),
     ];
     let mut kinds: Vec<Kind> = samples
         .into_iter()
@@ -73,6 +71,23 @@ pub fn all() -> Result<Vec<Kind>, Error> {
         vec![("all null", nulls.clone()), ("empty", nulls.slice(0, 0)), ("one row", nulls.slice(1, 1))];
     kinds.push(Kind::new(SECTION, "null", nulls, always("object")).carried(Carriage::Opaque).only(shapes));
     Ok(kinds)
+}
+
+/// Values of mixed types, which `pickle::objects` takes; a column of them is refused, since which
+/// of the union's types a value had would be lost.
+pub fn mixed() -> Result<Vec<Case>, Error> {
+    let mut cases = Vec::new();
+    for (row, is_dense) in [("dense union of scalars", true), ("sparse union of scalars", false)] {
+        let all = union(is_dense)?;
+        let shapes = [("all", 0, all.len()), ("empty", 0, 0), ("one row", 1, 1), ("sliced", 3, 5)];
+        for (detail, offset, rows) in shapes {
+            let array = all.slice(offset, rows);
+            let truth = Truth::of(Column::new("x", always("object"), &array));
+            let sent = Sent::Pickle(pickle::objects(&array)?);
+            cases.push(Case::new(("Arrays of mixed objects", row, detail), sent, truth)?);
+        }
+    }
+    Ok(cases)
 }
 
 /// An integer, text, a float, a boolean and bytes, of which text and floats can be missing.

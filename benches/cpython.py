@@ -1,8 +1,10 @@
 """CPython's side of `cargo xtask pickle`: answers each `write KIND` or `read KIND` on stdin
-with the nanoseconds that `pickle.dumps` or `loads` took, buffers out-of-band."""
+with the nanoseconds that `pickle.dumps` or `loads` took, buffers out-of-band. Its first line
+says what it is."""
 
 import gc
 import pickle
+import platform
 import sys
 import time
 
@@ -16,6 +18,8 @@ DISTINCT = 1_000
 def make(kind):
     if kind == "unique":
         return np.array([f"string number {row}" for row in range(ROWS)], dtype=object)
+    if kind == "long":
+        return np.array([f"string number {row:046}" for row in range(ROWS)], dtype=object)
     if kind == "repeated":
         # As many str as there are rows, as reading a column makes them.
         return np.array([f"string number {row % DISTINCT}" for row in range(ROWS)], dtype=object)
@@ -26,6 +30,7 @@ def make(kind):
     return pd.array(values, dtype=pd.DatetimeTZDtype("us", "UTC")).tz_convert("Europe/Paris")
 
 
+print(f"CPython {platform.python_version()}, pandas {pd.__version__}, numpy {np.__version__}", flush=True)
 made = {}
 for line in sys.stdin:
     action, kind = line.split()
@@ -40,7 +45,9 @@ for line in sys.stdin:
     if action == "write":
         print(wrote, flush=True)
         continue
-    del value
     start = time.perf_counter_ns()
-    pickle.loads(pickled, buffers=buffers)
-    print(time.perf_counter_ns() - start, flush=True)
+    loaded = pickle.loads(pickled, buffers=buffers)
+    read = time.perf_counter_ns() - start
+    # What was made is dropped after the time is taken, on both sides.
+    del loaded
+    print(read, flush=True)

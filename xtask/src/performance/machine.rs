@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 use std::thread;
 
-use crate::process::{output, root};
+use crate::process::output;
 
 /// A machine and what runs on it, as text.
 pub struct Machine {
@@ -17,14 +17,14 @@ pub struct Machine {
     pub system: String,
     /// The compiler.
     pub rustc: String,
-    /// The version of the peer.
-    pub arrow: String,
+    /// What was measured beside, and its version.
+    pub peer: String,
     /// Today.
     pub date: String,
 }
 
 /// This machine. What its system does not tell is left out.
-pub fn describe() -> Result<Machine, Box<dyn Error>> {
+pub fn describe(peer: String) -> Result<Machine, Box<dyn Error>> {
     let says = |program: &str, arguments: &[&str]| -> Result<String, Box<dyn Error>> {
         Ok(String::from_utf8(output(Command::new(program).args(arguments))?)?.trim().to_owned())
     };
@@ -43,14 +43,15 @@ pub fn describe() -> Result<Machine, Box<dyn Error>> {
         memory: kib.map_or("unknown".to_owned(), |kib| format!("{:.0} GiB", kib / 1024.0 / 1024.0)),
         system: says("uname", &["-srm"])?,
         rustc: says("rustc", &["--version"])?,
-        arrow: version_of_peer()?,
+        peer,
         date: says("date", &["-u", "+%Y-%m-%d"])?,
     })
 }
 
-fn version_of_peer() -> Result<String, Box<dyn Error>> {
-    let lock = fs::read_to_string(root().join("Cargo.lock"))?;
-    let (_, package) =
-        lock.split_once("name = \"arrow-ipc\"\nversion = \"").ok_or("no arrow-ipc in Cargo.lock")?;
-    Ok(package.split('"').next().unwrap_or_default().to_owned())
+impl Machine {
+    /// All of it in a line.
+    pub fn text(&self) -> String {
+        let Machine { processor, memory, system, rustc, peer, date } = self;
+        format!("{processor}, {memory}; {system}; {rustc}; {peer}; {date}")
+    }
 }
