@@ -20,6 +20,11 @@ pub struct Limits {
     /// Bytes of one message's body. Default 1 TiB: a body is only ever as large as what
     /// arrives, so the default bounds nothing but arithmetic.
     pub max_body_bytes: u64,
+    /// Bytes of one whole stream that is received, by [`StreamSource`](crate::StreamSource) or
+    /// [`StreamReceiver`](crate::StreamReceiver): no single message bounds what
+    /// [`read_all`](crate::StreamSource::read_all) gathers. A message that does not fit is
+    /// refused before its body is received. Default none, since a stream may go on for ever.
+    pub max_stream_bytes: u64,
     /// Bytes that compressed buffers, dictionaries by joining deltas, and the values of pickles
     /// may become in one call: what a few bytes of input can turn into. Default 8 GiB; raise it
     /// for larger compressed dataframes.
@@ -37,6 +42,7 @@ impl Limits {
     pub(crate) const NONE: Limits = Limits {
         max_metadata_bytes: u64::MAX,
         max_body_bytes: u64::MAX,
+        max_stream_bytes: u64::MAX,
         max_decompressed_bytes: u64::MAX,
         max_rows_without_bytes: u64::MAX,
         max_depth: usize::MAX,
@@ -48,6 +54,7 @@ impl Default for Limits {
         Limits {
             max_metadata_bytes: 256 << 20,
             max_body_bytes: 1 << 40,
+            max_stream_bytes: u64::MAX,
             max_decompressed_bytes: 8 << 30,
             max_rows_without_bytes: i32::MAX as u64,
             max_depth: 128,

@@ -180,6 +180,25 @@ fn frames_that_are_not_those_of_the_header_are_refused() {
 }
 
 #[test]
+fn a_changed_byte_is_an_error_or_a_dataframe() {
+    let frames = to_buffers(&dataframe(), Target::Arrow).unwrap();
+    for packed in [frames.packed(), frames.packed_aligned().unwrap()] {
+        let whole = bytes(&packed);
+        for place in 0..whole.len() {
+            for bit in 0..8 {
+                let mut blob = whole.clone();
+                blob[place] ^= 1 << bit;
+                if let Ok(frames) = Frames::from_packed(blob)
+                    && let Ok(df) = from_buffers(frames)
+                {
+                    assert_valid(&df, &|| format!("bit {bit} of byte {place}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn every_type_comes_back_from_a_blob() {
     for case in cases() {
         for rows in [0, 1, 100] {

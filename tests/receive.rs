@@ -249,7 +249,7 @@ fn small_messages_share_a_block_and_lie_well() {
     for read_ahead in [0, 1 << 16] {
         let mut source = StreamSource::new(bytes.as_slice()).with_read_ahead(read_ahead);
         let frames = source.read_all().unwrap();
-        assert!(frames.buffers().iter().all(|frame| frame.as_ptr() as usize % 64 == 0));
+        assert!(frames.buffers().iter().all(|frame| (frame.as_ptr() as usize).is_multiple_of(64)));
         // A block's last message may be cut: its part moves to the next block.
         assert!(source.staged_bytes() <= 4 * 2048, "{}", source.staged_bytes());
         let mut decoder = Decoder::new().with_max_copied_bytes(0);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, DictionaryArray, Int8Array, NullArray, RecordBatch, StringArray};
 use arrow::datatypes::Int8Type;
 use arrow_frames::{
-    Batch, Column, DataFrame, Decoder, Encoder, ErrorKind, Frames, Layout, Part, StreamSource, Target,
-    from_buffers, to_buffers, write_segments,
+    Batch, Column, DataFrame, Decoder, Encoder, ErrorKind, Frames, Layout, Limits, Part, StreamSource,
+    Target, from_buffers, to_buffers, write_segments,
 };
 
 fn frames(column: ArrayRef) -> Frames {
@@ -138,6 +138,39 @@ fn a_stream_may_come_in_pieces_of_whole_messages() {
             (cut, by_frames) => panic!("at {length}: {cut:?}, {by_frames:?}"),
         }
     }
+}
+
+#[test]
+fn a_stream_as_long_as_allowed_is_received() {
+    let one = stream(&frames(Arc::new(Int8Array::from(vec![1, 2, 3]))));
+    let length = one.len() as u64;
+    let two = [one.clone(), one.clone()].concat();
+    let source = |bytes, max_stream_bytes| {
+        StreamSource::new(bytes).with_limits(Limits { max_stream_bytes, ..Limits::default() })
+    };
+    // The limit is each stream's, not the source's.
+    let mut source_of_two = source(two.as_slice(), length);
+    for _ in 0..2 {
+        assert_eq!(from_buffers(source_of_two.read_all().unwrap()).unwrap().num_rows(), 3);
+        source_of_two.restart();
+    }
+    for allowed in 0..length {
+        let mut source = source(one.as_slice(), allowed);
+        let error = source.read_all().unwrap_err();
+        match error.kind() {
+            ErrorKind::Limit { limit: "max_stream_bytes", requested, allowed: told } => {
+                assert_eq!(*told, allowed);
+                assert!(allowed < *requested && *requested <= length, "{error}");
+            }
+            _ => panic!("{error}"),
+        }
+        // No more than a prefix was read that does not fit.
+        assert!(source.position() <= allowed + 8, "{} of {allowed}", source.position());
+    }
+    // Where the input ends there, nothing more was asked for.
+    let cut = &one[..one.len() - 8];
+    let mut source = source(cut, cut.len() as u64);
+    assert!(source.read_all().is_ok() && !source.is_finished());
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub enum Command {
 /// is shown (of one round, if the dataframe is larger than 1 GiB).
 #[derive(clap::Args)]
 pub struct ExchangeArgs {
-    /// A .parquet, .csv, .arrow, .feather (IPC file), .arrows or .stream (IPC stream) file
+    /// A .parquet, .csv, .arrow, .feather (IPC file), .arrows, .stream (IPC stream) or .frames file
     pub file: PathBuf,
     /// The socket between the two processes
     #[arg(long, value_enum, default_value_t = Transport::DEFAULT)]
@@ -54,6 +54,9 @@ pub struct ExchangeArgs {
     /// Compress every buffer
     #[arg(long, value_enum)]
     pub compress: Option<Codec>,
+    /// Mark the frames as writable, and receive each where arrow can change it in place
+    #[arg(long, conflicts_with = "compress")]
+    pub writable: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -68,28 +71,33 @@ pub struct ReceiverArgs {
     /// The TCP address to connect to
     #[arg(long, conflicts_with = "uds")]
     pub tcp: Option<SocketAddr>,
+    /// Whether to receive writable frames
+    #[arg(long)]
+    pub writable: bool,
     /// The file to compare with
     pub file: PathBuf,
 }
 
-/// Show the messages, columns and frames of an Arrow IPC stream or file
+/// Show the messages, columns and frames of an Arrow IPC stream, file or blob of packed frames
 ///
 /// Input that does not decode is shown as far as it is sound, with what is wrong there.
 /// Of a .pkl file, with its out-of-band buffers beside it (.buf0, .buf1, …), the opcodes are
 /// shown, and what the restricted reader makes of them; nothing of it is executed.
 #[derive(clap::Args)]
 pub struct InspectArgs {
-    /// An Arrow IPC stream or file, or a .pkl file; `-` is stdin
+    /// An Arrow IPC stream, file or .frames file, or a .pkl file; `-` is stdin
     pub file: PathBuf,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
 }
 
-/// Decode an Arrow IPC stream or file with full validation, and say what is wrong and where
+/// Decode Arrow IPC with full validation, and say what is wrong and where
+///
+/// The file is read, never mapped: nothing that changes it meanwhile can do harm.
 #[derive(clap::Args)]
 pub struct VerifyArgs {
-    /// An Arrow IPC stream or file; `-` is stdin
+    /// An Arrow IPC stream, file or .frames file; `-` is stdin
     pub file: PathBuf,
     /// Refuse a message whose body has, or becomes, more bytes than this
     #[arg(long, value_name = "BYTES")]
@@ -105,8 +113,9 @@ pub struct VerifyArgs {
 /// Convert between Parquet, CSV, and Arrow IPC files and streams
 ///
 /// Formats are known by the extension: .parquet, .csv, .arrow or .feather (IPC file),
-/// .arrows or .stream (IPC stream); input also by its first bytes. The output appears under
-/// its name only when it is complete.
+/// .arrows or .stream (IPC stream), .frames (header and frames in one blob, as dask.distributed
+/// packs them); input also by its first bytes. The output appears under its name only when it is
+/// complete.
 #[derive(clap::Args)]
 pub struct ConvertArgs {
     /// The file to read; `-` is stdin

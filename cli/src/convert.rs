@@ -27,7 +27,7 @@ pub fn run(args: &ConvertArgs) -> Outcome {
     if format == Format::Csv && args.compress.is_some() {
         return Err(Failure::usage(output.display(), "CSV has no compression: leave --compress away"));
     }
-    if !matches!(format, Format::File | Format::Stream) && args.target != For::Arrow {
+    if !format.is_ipc() && args.target != For::Arrow {
         let why = "only Arrow IPC is written for a target: leave --target away, or write .arrow or .arrows";
         return Err(Failure::usage(output.display(), why));
     }

@@ -17,10 +17,13 @@ pub enum Format {
     /// An Arrow IPC stream
     #[value(name = "arrows", alias = "stream")]
     Stream,
+    /// Packed frames, in dask.distributed's layout
+    #[value(name = "frames", alias = "packed")]
+    Packed,
 }
 
 /// The extensions, for messages.
-pub const EXTENSIONS: &str = ".parquet, .csv, .arrow, .feather, .arrows or .stream";
+pub const EXTENSIONS: &str = ".parquet, .csv, .arrow, .feather, .arrows, .stream or .frames";
 
 impl Format {
     /// The format that a name's extension promises.
@@ -31,7 +34,22 @@ impl Format {
             "csv" => Some(Format::Csv),
             "arrow" | "feather" | "ipc" => Some(Format::File),
             "arrows" | "stream" => Some(Format::Stream),
+            "frames" => Some(Format::Packed),
             _ => None,
+        }
+    }
+
+    /// Whether it is Arrow IPC in some form.
+    pub fn is_ipc(self) -> bool {
+        matches!(self, Format::File | Format::Stream | Format::Packed)
+    }
+
+    /// For a sentence, of Arrow IPC.
+    pub fn form(self) -> &'static str {
+        match self {
+            Format::Stream => "stream",
+            Format::Packed => "blob of packed frames",
+            _ => "file",
         }
     }
 
@@ -75,6 +93,7 @@ mod tests {
         assert_eq!(of("a.stream", b"ARROW1\0\0"), Some(Format::File));
         assert_eq!(of("a.arrow", b"garbage"), Some(Format::File));
         assert_eq!(of("a", b"PAR1"), Some(Format::Parquet));
+        assert_eq!(of("a.frames", &[3, 0, 0, 0, 0, 0, 0, 0]), Some(Format::Packed));
         assert_eq!(of("a.txt", b"x,y"), None);
         assert_eq!(of("a", b""), None);
     }

@@ -67,7 +67,7 @@ impl Input {
                     csv(Cursor::new(bytes), length)
                 }
             },
-            Format::File | Format::Stream => ipc(self.format, self.content.bytes()?),
+            Format::File | Format::Stream | Format::Packed => ipc(self.format, self.content.bytes()?),
         };
         match guard::guarded(job) {
             Ok(Ok(df)) => Ok(df),
@@ -84,12 +84,10 @@ pub fn ipc_bytes(path: &Path) -> Outcome<(Format, Bytes)> {
     let start = content.start().map_err(failed)?;
     // What has no name and no magic is most likely a stream with a damaged start.
     let format = Format::of_input(path, &start).unwrap_or(Format::Stream);
-    match format {
-        Format::File | Format::Stream => Ok((format, content.bytes().map_err(failed)?)),
-        Format::Parquet | Format::Csv => {
-            Err(Failure::of_file(path, "not Arrow IPC: `arrow-frames convert` makes it that"))
-        }
+    if !format.is_ipc() {
+        return Err(Failure::of_file(path, "not Arrow IPC: `arrow-frames convert` makes it that"));
     }
+    Ok((format, content.bytes().map_err(failed)?))
 }
 
 /// Whether a path stands for stdin or stdout.
@@ -97,10 +95,11 @@ pub fn is_pipe(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The frames of a stream or a file that lies in memory.
+/// The frames of Arrow IPC of that form in memory.
 pub fn frames_within(format: Format, bytes: Bytes, limits: &Limits) -> arrow_frames::Result<Frames> {
     match format {
         Format::Stream => Frames::from_stream_with_limits(bytes, limits),
+        Format::Packed => Frames::from_packed_with_limits(bytes, limits),
         _ => Frames::from_file_with_limits(bytes, limits),
     }
 }

@@ -34,12 +34,18 @@ pub fn save(df: DataFrame, form: Form, to: impl Write + Send) -> Saved {
         Format::Csv => csv(df, to),
         Format::File => file(df, form, to),
         Format::Stream => stream(&df, form, to),
+        Format::Packed => packed(&df, form, to),
     };
     guard::guarded(job).map_err(|panic| format!("its writer gave up: {panic}"))?
 }
 
 fn stream(df: &DataFrame, form: Form, mut to: impl Write) -> Saved {
     write_segments(&mut to, encode(df, form)?.segments()?)?;
+    Ok(to.flush()?)
+}
+
+fn packed(df: &DataFrame, form: Form, mut to: impl Write) -> Saved {
+    write_segments(&mut to, encode(df, form)?.packed_aligned()?.segments())?;
     Ok(to.flush()?)
 }
 

@@ -49,16 +49,12 @@ struct Verified {
 }
 
 impl Verified {
-    fn form(&self) -> &'static str {
-        if self.format == Format::Stream { "stream" } else { "file" }
-    }
-
     fn to_text(&self, sound: &Sound) -> String {
         let df = &sound.df;
         let mut out = format!(
             "{}: sound: an Arrow IPC {} of {} rows × {} in {}",
             one_line(&self.file),
-            self.form(),
+            self.format.form(),
             count(df.num_rows()),
             counted(df.num_columns(), "column", "columns"),
             counted(df.batches().len(), "batch", "batches"),
@@ -96,7 +92,7 @@ impl Verified {
         });
         json!({
             "file": self.file,
-            "format": self.form(),
+            "format": self.format.form(),
             "bytes": self.bytes,
             "sound": sound.is_some(),
             "error": self.checked.as_ref().err().map(|fault| fault.to_json()),

@@ -27,6 +27,20 @@ fn is_equal(json: &Value, rows: u64, columns: usize) {
 }
 
 #[test]
+fn flights_arrive_writable() {
+    for transport in TRANSPORTS {
+        let json = exchange(&flights(), &["--transport", transport, "--writable"]);
+        is_equal(&json, 60_000, 19);
+        // Every frame was received where arrow can change it.
+        assert_eq!(json["copied_bytes"]["encode"], 0);
+        assert_eq!(json["copied_bytes"]["decode"], 0);
+    }
+    let file = flights();
+    let options = ["exchange", file.to_str().unwrap(), "--writable", "--compress", "lz4"];
+    assert_eq!(run(options).0.status.code(), Some(2));
+}
+
+#[test]
 fn flights_arrive_equal_and_uncopied() {
     for transport in TRANSPORTS {
         let json = exchange(&flights(), &["--transport", transport]);

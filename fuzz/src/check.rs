@@ -23,6 +23,7 @@ pub fn limits() -> Limits {
     Limits {
         max_metadata_bytes: 1 << 20,
         max_body_bytes: 1 << 20,
+        max_stream_bytes: 4 << 20,
         max_decompressed_bytes: 4 << 20,
         max_rows_without_bytes: 1 << 16,
         max_depth: 64,

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use arrow_frames::{DataFrame, Decoder, Frames, Layout, Result, StreamSource};
+use arrow_frames::{DataFrame, Decoder, Frames, Layout, ReceiveMemory, Result, StreamSource};
 use arrow_schema::{Metadata, SchemaRef};
 
 use crate::check::{self, kind, limits};
@@ -95,9 +95,26 @@ fn stream(input: &[u8], rng: &mut Rng) -> bool {
     let mut source = StreamSource::new(Odd { left: input, rng: rng.clone() }).with_limits(limits());
     let read = source.read_all();
     assert!(source.position() <= input.len() as u64);
-    if let (Ok(sliced), Ok(read)) = (&sliced, &read) {
-        assert_eq!(sliced.header(), read.header());
-        assert_eq!(sliced.buffers(), read.buffers());
+    // Read ahead, and with frames of their own: the same bytes elsewhere in memory.
+    let mut ahead = StreamSource::new(Odd { left: input, rng: rng.clone() })
+        .with_limits(limits())
+        .with_memory(ReceiveMemory::recycled(1 << 20))
+        .with_read_ahead(1 + rng.below(5_000))
+        .with_writable(true);
+    let read_ahead = ahead.read_all();
+    for other in [&read, &read_ahead] {
+        match (&sliced, other) {
+            (Ok(sliced), Ok(other)) => {
+                assert_eq!(sliced.header(), other.header());
+                assert_eq!(sliced.buffers(), other.buffers());
+            }
+            (Ok(_), Err(error)) => panic!("a stream in one piece, but not from a reader: {error}"),
+            (Err(_), _) => {}
+        }
+    }
+    if read_ahead.is_ok() && source.is_finished() {
+        let (rest, leftover) = ahead.into_parts();
+        assert!(input.ends_with(&[&leftover[..], rest.left].concat()));
     }
     let result = sliced.and_then(|frames| decode(&frames, rng));
     if let (Ok(_), Some(error)) = (&result, &layout.error) {

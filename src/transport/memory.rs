@@ -132,13 +132,13 @@ impl Pool {
         let mut idle = self.idle();
         idle.push(map);
         let mut total = idle.iter().map(|map| map.len()).fold(0, usize::saturating_add);
-        let mut surplus = 0;
+        let mut surplus = 0usize;
         for map in idle.iter() {
             if total <= self.max_idle_bytes {
                 break;
             }
             total = total.saturating_sub(map.len());
-            surplus += 1;
+            surplus = surplus.saturating_add(1);
         }
         let dropped: Vec<MmapMut> = idle.drain(..surplus).collect();
         // The system takes its time to unmap: others should not wait for that.

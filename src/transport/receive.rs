@@ -298,7 +298,11 @@ impl StreamReceiver {
     fn metadata(&mut self) -> Result<Option<Frames>> {
         let start = self.position;
         let bytes = self.block.pending();
-        if bytes.len() < metadata_needed(bytes, self.long_prefix, &self.limits) {
+        let needed = metadata_needed(bytes, self.long_prefix, &self.limits);
+        if !bytes.is_empty() {
+            self.check_stream(start.saturating_add(needed as u64))?;
+        }
+        if bytes.len() < needed {
             return Ok(None);
         }
         let envelope = match envelope::next(bytes, 0, &self.limits).map_err(|error| error.moved_by(start))? {
@@ -315,6 +319,7 @@ impl StreamReceiver {
         let flatbuffer = bytes.get(envelope.metadata).unwrap_or_default();
         let message = Message::parse(flatbuffer, start, &self.limits)?;
         let body_length = message.body_length;
+        self.check_stream(start.saturating_add(end as u64).saturating_add(body_length))?;
         let (spans, writable) = match BatchMeta::of(&message)? {
             Some(meta) => {
                 let writable = meta.note.as_ref().filter(|_| self.writable && meta.codec.is_none());
@@ -337,6 +342,15 @@ impl StreamReceiver {
             }
         }
         Ok(None)
+    }
+
+    /// Refuses a message that ends there, if that is too far into the stream.
+    fn check_stream(&self, requested: u64) -> Result<()> {
+        let allowed = self.limits.max_stream_bytes;
+        if requested > allowed {
+            return Err(ErrorKind::Limit { limit: "max_stream_bytes", requested, allowed }.into());
+        }
+        Ok(())
     }
 
     /// Takes a small body out of the block: as it lies if its buffers lie well, or else

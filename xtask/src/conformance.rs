@@ -4,10 +4,11 @@
 //! to the JSON beside it, readable, or refused for a reason. What was read is written again,
 //! and arrow-rs and pyarrow must read that as the same data. Files in `crashers` are decoded
 //! in a process of their own, which must end in an error, soon and in little memory; and so are
-//! the attacks among the pickles.
+//! the attacks among the pickles. Blobs of packed frames are taken apart and packed again.
 
 mod compare;
 mod corpus;
+mod dask;
 mod expected;
 pub mod peers;
 pub mod pickles;
@@ -28,8 +29,9 @@ const OUTPUT: &str = "docs/CONFORMANCE.md";
 /// Run the codec over a folder of Arrow IPC files and pickles of other writers
 ///
 /// DIR has the folder `arrow`, with `golden`, `generated`, `extra`, `crashers` and
-/// `forward-compat` in it, and the folder `pickle`, with `vectors`, `natural` and `attacks`. Prints a table and writes it to docs/CONFORMANCE.md; fails if any
-/// file is not what is expected of it.
+/// `forward-compat` in it, the folder `pickle`, with `vectors`, `natural` and `attacks`, and the
+/// folder `dask`. Prints a table and writes it to docs/CONFORMANCE.md; fails if any file is not
+/// what is expected of it.
 #[derive(clap::Args)]
 pub struct Args {
     /// The folder [default: ../shared/corpora beside the repository]
@@ -70,17 +72,23 @@ pub fn run(args: Args) -> Outcome {
 
     process::progress("reading pickles");
     let pickles = pickles::run(&pickle)?;
+    process::progress("taking packed frames apart");
+    let blobs = dask::run(&dir.join("dask"))?;
 
     report::print(&rows);
     pickles::print(&pickles);
+    dask::print(&blobs);
     if !args.dry_run {
-        let document = report::markdown(&rows, pyarrow.as_deref()) + &pickles::markdown(&pickles);
+        let document = report::markdown(&rows, pyarrow.as_deref())
+            + &pickles::markdown(&pickles)
+            + &dask::markdown(&blobs);
         std::fs::write(root.join(OUTPUT), document)?;
         process::progress(&format!("wrote {OUTPUT}"));
     }
     let missed = rows.iter().filter(|row| !row.is_right()).count()
-        + pickles.iter().filter(|row| !row.is_right()).count();
-    let all = rows.len() + pickles.len();
+        + pickles.iter().filter(|row| !row.is_right()).count()
+        + blobs.iter().filter(|row| !row.is_right()).count();
+    let all = rows.len() + pickles.len() + blobs.len();
     if missed > 0 {
         process::progress(&format!("{missed} of {all} cases are not as expected"));
         return Ok(ExitCode::FAILURE);

@@ -15,6 +15,7 @@ mod ratios;
 mod readers;
 mod test;
 mod testdata;
+mod transport;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -42,6 +43,7 @@ enum Task {
     Readers(readers::Args),
     Test(test::Args),
     Testdata(testdata::Args),
+    Transport(transport::Args),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Task::Readers(args) => readers::run(args),
         Task::Test(args) => test::run(args),
         Task::Testdata(args) => testdata::run(args),
+        Task::Transport(args) => transport::run(args),
     };
     outcome.unwrap_or_else(|error| {
         process::progress(&format!("error: {error}"));

@@ -51,10 +51,14 @@ pub fn check(format: Format, bytes: &Bytes, layout: &Layout, options: &Options) 
     })
 }
 
-/// The layout of a stream or a file.
-pub fn layout(format: Format, bytes: &[u8]) -> Layout {
+/// The layout of Arrow IPC of some form; of packed frames, that of the stream that they are.
+pub fn layout(format: Format, bytes: &Bytes) -> Layout {
     match format {
         Format::Stream => Layout::of_stream(bytes),
+        Format::Packed => match stream_of_packed(bytes) {
+            Ok(stream) => Layout::of_stream(&stream),
+            Err(error) => Layout { error: Some(error), ..Layout::default() },
+        },
         _ => {
             let layout = Layout::of_file(bytes);
             if layout.error.is_some() && layout.schema.is_none() {
@@ -64,6 +68,11 @@ pub fn layout(format: Format, bytes: &[u8]) -> Layout {
             }
         }
     }
+}
+
+fn stream_of_packed(bytes: &Bytes) -> arrow_frames::Result<Vec<u8>> {
+    let frames = Frames::from_packed(bytes.clone())?;
+    Ok(frames.segments()?.collect::<Vec<_>>().concat())
 }
 
 /// What can be seen of a file whose footer is damaged or missing: the stream inside it.

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::time::Instant;
 
-use arrow_frames::{DataFrame, Decoder, StreamSource};
+use arrow_frames::{DataFrame, Decoder, ReceiveMemory, StreamSource};
 use serde_json::Value;
 
 use super::compare::{Scope, difference};
@@ -14,6 +14,9 @@ use crate::args::ReceiverArgs;
 use crate::failure::{Failure, Outcome};
 use crate::guard;
 use crate::input::Input;
+
+/// Bytes of received memory that are kept between runs.
+const RECYCLED: usize = 4 << 30;
 
 /// Runs the hidden subcommand `exchange-receiver`.
 pub fn receive(args: &ReceiverArgs) -> Outcome {
@@ -40,13 +43,15 @@ fn serve<S: Socket>(mut socket: S, args: &ReceiverArgs) -> Outcome {
     let mut say = |line: &Value| protocol::write_line(&mut replies, line).map_err(failed);
     say(&protocol::ready())?;
 
+    // A service that receives again and again uses its memory again.
+    let memory = ReceiveMemory::recycled(RECYCLED);
     let mut byte = [0];
     while socket.read(&mut byte).map_err(failed)? > 0 {
         let [name] = byte;
         let Some(run) = Run::of_byte(name) else {
             return Err(Failure::new("exchange-receiver", format_args!("there is no run {name}")));
         };
-        match rebuild(run, &mut socket) {
+        match rebuild(run, &mut socket, args.writable, &memory) {
             Ok(rebuilt) => {
                 say(&rebuilt.arrived.to_json())?;
                 say(&rebuilt.verdict(&expected).to_json())?;
@@ -70,9 +75,14 @@ struct Rebuilt {
     scope: Scope,
 }
 
-fn rebuild(run: Run, socket: &mut impl Read) -> Result<Rebuilt, String> {
+fn rebuild(
+    run: Run,
+    socket: &mut impl Read,
+    writable: bool,
+    memory: &ReceiveMemory,
+) -> Result<Rebuilt, String> {
     match run {
-        Run::Frames => rebuild_frames(socket).map_err(|error| error.to_string()),
+        Run::Frames => rebuild_frames(socket, writable, memory).map_err(|error| error.to_string()),
         Run::Peer => {
             let start = Instant::now();
             let df = peer::read(socket)?;
@@ -82,11 +92,16 @@ fn rebuild(run: Run, socket: &mut impl Read) -> Result<Rebuilt, String> {
     }
 }
 
-fn rebuild_frames(socket: &mut impl Read) -> arrow_frames::Result<Rebuilt> {
+fn rebuild_frames(
+    socket: &mut impl Read,
+    writable: bool,
+    memory: &ReceiveMemory,
+) -> arrow_frames::Result<Rebuilt> {
     let start = Instant::now();
-    let frames = StreamSource::new(socket).read_all()?;
+    let mut source = StreamSource::new(socket).with_memory(memory.clone()).with_writable(writable);
+    let frames = source.read_all()?;
     let received = Instant::now();
-    let mut decoder = Decoder::new();
+    let mut decoder = Decoder::new().with_writable(writable);
     let df = decoder.decode(frames)?;
     let df = decoder.resolve(df)?;
     let arrived = Arrived { receive: received - start, decode: received.elapsed() };

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use arrow_frames::{DataFrame, Encoder, write_segments};
+use arrow_frames::{DataFrame, Encoder, write_frames};
 
 use super::peer::Peer;
 use super::protocol::{Arrived, Copies, Run, Verdict};
@@ -52,7 +52,7 @@ fn exchange<L: Listener>(args: &ExchangeArgs, df: &DataFrame, listener: L) -> Ou
     let command = &mut receiver_command(args, &listener)?;
     // The second process reads the file while this one warms up.
     let mut second = SecondProcess::start(command, listener, CONNECT_TIMEOUT)?;
-    let mut encoder = encoder(args.target, args.compress);
+    let mut encoder = encoder(args.target, args.compress).with_writable(args.writable);
     let frames = encoder.encode(df).map_err(|error| Failure::of_file(&args.file, error))?;
     let contents = Contents::new(&frames).map_err(|error| Failure::of_file(&args.file, error))?;
     let encode_copies = Copies::of_report(encoder.copies());
@@ -91,6 +91,9 @@ fn receiver_command(args: &ExchangeArgs, listener: &impl Listener) -> Outcome<Co
     let failed = |error: std::io::Error| Failure::new("the second process", error);
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
     command.arg("exchange-receiver").args(listener.options().map_err(failed)?);
+    if args.writable {
+        command.arg("--writable");
+    }
     command.arg("--").arg(&args.file);
     Ok(command)
 }
@@ -107,8 +110,7 @@ fn send_frames<S: Socket>(
     // Only now does the second process start its clock.
     start_run(second, Run::Frames)?;
     let sending = Instant::now();
-    let segments = frames.segments().map_err(failed)?;
-    write_segments(&mut second.socket, segments).map_err(|error| second.write_failed(error))?;
+    write_frames(&mut second.socket, &frames).map_err(|error| second.write_failed(error))?;
     let send = sending.elapsed();
     let (arrived, total) = arrived(second, start)?;
     let verdict = second.parse(Verdict::of_json)?;

@@ -15,7 +15,7 @@ pub fn document(inspected: &Inspected) -> Value {
         .map(|schema| json!({ "columns": columns(inspected), "metadata": metadata(schema.metadata()) }));
     json!({
         "file": inspected.file,
-        "format": inspected.form(),
+        "format": inspected.format.form(),
         "bytes": inspected.length,
         "schema": schema,
         "messages": layout.messages.iter().map(message).collect::<Vec<_>>(),

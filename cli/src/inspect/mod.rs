@@ -69,10 +69,6 @@ impl Inspected {
     fn column_name(&self, column: usize) -> &str {
         self.fields().get(column).map_or("", |field| field.name())
     }
-
-    fn form(&self) -> &'static str {
-        if self.format == Format::Stream { "stream" } else { "file" }
-    }
 }
 
 fn totals(layout: &Layout) -> Vec<(usize, u64)> {

@@ -29,7 +29,7 @@ pub fn report(inspected: &Inspected) -> String {
         out,
         "{}: an Arrow IPC {} of {}, {}",
         one_line(&inspected.file),
-        inspected.form(),
+        inspected.format.form(),
         counted_bytes(inspected.length),
         counted(messages.len(), "message", "messages"),
     );

@@ -1,0 +1,146 @@
+//! A service over HTTP: `GET /flights` answers with a dataframe as an Arrow IPC stream, and
+//! `POST /` takes such a stream, checks every value of it, and sends it back for readers that
+//! check nothing.
+//!
+//! ```sh
+//! cargo run --features tokio --example http_service 127.0.0.1:8080 testdata/flights.parquet
+//! curl --silent http://127.0.0.1:8080/flights > flights.arrows
+//! curl --fail-with-body --data-binary @flights.arrows http://127.0.0.1:8080/ > checked.arrows
+//! ```
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::array::RecordBatchReader;
+use arrow_frames::{
+    AsyncStreamSource, DataFrame, Decoder, ErrorKind, Limits, Part, ReceiveMemory, Target, to_buffers,
+};
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use futures_util::{FutureExt, StreamExt, TryStreamExt, stream};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use tokio::io::{AsyncRead, copy, sink};
+use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::block_in_place;
+use tokio::time::{sleep, timeout};
+use tokio_util::io::StreamReader;
+
+/// What the service holds at the most: this many received streams, each of this many bytes, which
+/// have to arrive within this time.
+const STREAMS: usize = 16;
+const BYTES: u64 = 256 << 20;
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Service {
+    /// The dataframe's columns as pieces of a stream, which all responses share.
+    flights: Vec<Bytes>,
+    memory: ReceiveMemory,
+    slots: Arc<Semaphore>,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(address), Some(file)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: http_service ADDRESS PARQUET-FILE".into());
+    };
+    let file = ParquetRecordBatchReaderBuilder::try_new(File::open(file)?)?;
+    let batches = file.with_batch_size(1 << 16).build()?;
+    let df = DataFrame::try_from_batches(batches.schema(), batches.collect::<Result<_, _>>()?)?;
+    let service = Arc::new(Service {
+        flights: to_buffers(&df, Target::Arrow)?.into_chunks()?,
+        memory: ReceiveMemory::recycled(BYTES as usize),
+        slots: Arc::new(Semaphore::new(STREAMS)),
+    });
+    let routes = Router::new().route("/flights", get(flights)).route("/", post(check)).with_state(service);
+
+    let stop = told_to_stop()?.shared();
+    let listener = TcpListener::bind(address).await?;
+    println!("{}", listener.local_addr()?);
+    tokio::select! {
+        ended = axum::serve(listener, routes).with_graceful_shutdown(stop.clone()).into_future() => ended?,
+        // A client that does not read its response keeps the service for no longer.
+        () = stop.then(|()| sleep(PATIENCE)) => {}
+    }
+    Ok(())
+}
+
+async fn flights(State(service): State<Arc<Service>>) -> Response {
+    response(service.flights.clone(), None)
+}
+
+async fn check(State(service): State<Arc<Service>>, body: Body) -> Response {
+    let slot = service.slots.clone().acquire_owned().await.ok(); // Until there is one, the client waits.
+    let mut body = StreamReader::new(body.into_data_stream().map_err(io::Error::other));
+    let received = timeout(PATIENCE, receive(&mut body, &service.memory)).await;
+    // A client that is still sending does not listen yet: what is left is passed over.
+    let _ = timeout(PATIENCE, copy(&mut body, &mut sink())).await;
+    let error = match received.unwrap_or_else(|late| Err(io::Error::from(late).into())) {
+        Ok(chunks) => return response(chunks, slot),
+        Err(error) => error,
+    };
+    let status = match error.kind() {
+        // What is no stream at all looks like one with metadata beyond all bounds.
+        ErrorKind::Limit { limit: "max_metadata_bytes", .. } => StatusCode::BAD_REQUEST,
+        ErrorKind::Limit { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        ErrorKind::Memory { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorKind::Io(_) => StatusCode::REQUEST_TIMEOUT,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    (status, format!("{error}\n")).into_response()
+}
+
+/// Receives a stream and checks it.
+async fn receive(
+    body: &mut (impl AsyncRead + Unpin),
+    memory: &ReceiveMemory,
+) -> arrow_frames::Result<Vec<Bytes>> {
+    let limits = Limits { max_stream_bytes: BYTES, max_decompressed_bytes: BYTES, ..Limits::default() };
+    let source = AsyncStreamSource::new(body).with_limits(limits.clone());
+    let frames = source.with_memory(memory.clone()).read_all().await?;
+    let mut decoder = Decoder::new().with_limits(limits);
+    // This looks at every value: other connections go on meanwhile.
+    block_in_place(|| decoder.decode(frames.clone()))?;
+    if !decoder.is_finished() {
+        let position = frames.num_bytes() as u64;
+        return Err(ErrorKind::Truncated { part: Part::End, position, needed: 8, available: 0 }.into());
+    }
+    frames.into_chunks()
+}
+
+/// A response of chunks that lie where they are, never joined. It keeps its slot until it is sent.
+fn response(chunks: Vec<Bytes>, slot: Option<OwnedSemaphorePermit>) -> Response {
+    let length: usize = chunks.iter().map(Bytes::len).sum();
+    let kind = "application/vnd.apache.arrow.stream".to_owned();
+    let chunks = stream::iter(chunks).map(move |chunk| {
+        let _kept = &slot;
+        Ok::<_, Infallible>(chunk)
+    });
+    ([(CONTENT_TYPE, kind), (CONTENT_LENGTH, length.to_string())], Body::from_stream(chunks)).into_response()
+}
+
+/// Ready on ctrl-c or SIGTERM, which from here on no longer end the process.
+#[cfg(unix)]
+fn told_to_stop() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+    })
+}
+
+/// Ready on ctrl-c.
+#[cfg(not(unix))]
+fn told_to_stop() -> io::Result<impl Future<Output = ()>> {
+    Ok(async { tokio::signal::ctrl_c().await.unwrap_or_default() })
+}
