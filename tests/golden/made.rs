@@ -93,49 +93,64 @@ pub fn all() -> Vec<Golden> {
         Golden { name: "zstd", df: compressible(), how: How::Zstd },
         plain("opaque", opaque()),
         Golden { name: "opaque_zstd", df: opaque(), how: How::Zstd },
-        plain("pandas", pickled()),
-        Golden { name: "pandas_lz4", df: pickled(), how: How::Lz4 },
+        plain("pandas", pickled(&all_forms())),
+        plain("pandas_batches", pickled(&several_for_pandas())),
+        Golden { name: "pandas_lz4", df: pickled(&some_forms()), how: How::Lz4 },
     ]
 }
 
-/// What the golden files for pandas were pickled from: each form that is written unasked,
-/// without nulls and with them, in two batches.
-pub fn for_pandas() -> DataFrame {
-    let categories: ArrayRef = Arc::new(StringArray::from(vec!["lo", "mid", "hi"]));
-    let grade = |keys: Vec<Option<i8>>| -> ArrayRef {
-        Arc::new(DictionaryArray::new(Int8Array::from(keys), categories.clone()))
-    };
+/// The golden files for pandas, and what they were pickled from.
+#[allow(dead_code)]
+pub fn for_pandas() -> [(&'static str, DataFrame); 3] {
+    [("pandas", all_forms()), ("pandas_batches", several_for_pandas()), ("pandas_lz4", some_forms())]
+}
+
+/// Each form that is written for pandas unasked, without nulls or with them.
+pub fn all_forms() -> DataFrame {
+    let (large, view) = (vec!["é", "😀"], vec![Some("a view of more than 12 bytes"), None]);
+    let instant = 1_600_000_000_000_000;
+    let at = TimestampMicrosecondArray::from(vec![instant, instant + 1]).with_timezone("Europe/Paris");
+    let offset = TimestampNanosecondArray::from(vec![Some(1), None]).with_timezone("-03:30");
     let years: ArrayRef = Arc::new(Int16Array::from(vec![1999, 2024]));
-    let year = |keys: Vec<u16>| -> ArrayRef {
-        Arc::new(DictionaryArray::new(UInt16Array::from(keys), years.clone()))
+    one_batch(vec![
+        ("n", Arc::new(Int64Array::from(vec![Some(1), None]))),
+        ("grade", grades(vec![Some(2), None], vec!["lo", "mid", "hi"])),
+        ("year", Arc::new(DictionaryArray::new(UInt16Array::from(vec![0, 1]), years))),
+        ("text", Arc::new(StringArray::from(vec![Some("x"), None]))),
+        ("large", Arc::new(LargeStringArray::from(large))),
+        ("view", Arc::new(StringViewArray::from(view))),
+        ("at", Arc::new(at)),
+        ("offset", Arc::new(offset)),
+    ])
+}
+
+/// Two of them, to be compressed.
+fn some_forms() -> DataFrame {
+    all_forms().project(&[1, 6]).expect("its columns")
+}
+
+/// Batches of a categorical, of which the second one has a category more, and of text.
+fn several_for_pandas() -> DataFrame {
+    let batch = |keys, categories, text: Vec<Option<&str>>| {
+        let text = Arc::new(StringArray::from(text));
+        one_batch(vec![("grade", grades(keys, categories)), ("text", text)])
     };
-    let batch = |seed: i64, text: Vec<Option<&str>>, grades: Vec<Option<i8>>, keys: Vec<u16>| {
-        let at = TimestampMicrosecondArray::from(vec![seed, seed + 1]).with_timezone("Europe/Paris");
-        let offset = TimestampNanosecondArray::from(vec![Some(seed), None]).with_timezone("-03:30");
-        let views = StringViewArray::from(vec![Some("a view of more than 12 bytes"), text[1]]);
-        one_batch(vec![
-            ("n", Arc::new(Int64Array::from(vec![Some(seed), None]))),
-            ("grade", grade(grades)),
-            ("year", year(keys)),
-            ("text", Arc::new(StringArray::from(text.clone()))),
-            ("large", Arc::new(LargeStringArray::from(vec!["é", "😀"]))),
-            ("view", Arc::new(views)),
-            ("at", Arc::new(at)),
-            ("offset", Arc::new(offset)),
-        ])
-    };
-    let batches = vec![
-        batch(1, vec![Some("x"), None], vec![Some(2), None], vec![0, 1]),
-        batch(1_600_000_000_000_000, vec![Some("größe"), None], vec![None, Some(0)], vec![1, 1]),
+    let batches = [
+        batch(vec![Some(0), None], vec!["lo", "hi"], vec![Some("größe"), None]),
+        batch(vec![None, Some(0), Some(1)], vec!["mid", "lo"], vec![None, Some(""), Some("x")]),
     ];
     let schema = batches[0].schema().clone();
     let batches = batches.into_iter().flat_map(|df| df.batches().to_vec());
     DataFrame::try_new(schema, batches.collect()).expect("batches of one schema")
 }
 
+fn grades(keys: Vec<Option<i8>>, categories: Vec<&str>) -> ArrayRef {
+    Arc::new(DictionaryArray::new(Int8Array::from(keys), Arc::new(StringArray::from(categories))))
+}
+
 /// The same with its columns pickled.
-fn pickled() -> DataFrame {
-    let frames = to_buffers(&for_pandas(), Target::Pandas).expect("every column has a form");
+fn pickled(df: &DataFrame) -> DataFrame {
+    let frames = to_buffers(df, Target::Pandas).expect("every column has a form");
     from_buffers(frames).expect("what was written is read")
 }
 

@@ -75,7 +75,7 @@ pub fn files() -> Vec<(&'static str, Vec<u8>)> {
 
 /// Columns of the golden file for pandas, which is large, one by one.
 fn pickled() -> Vec<(&'static str, Frames)> {
-    let df = made::for_pandas();
+    let df = made::all_forms();
     let frames = |(name, column): (_, usize)| {
         let column = df.project(&[column]).expect("its columns");
         (name, to_buffers(&column, Target::Pandas).expect("a form"))
