@@ -39,6 +39,8 @@ use tokio_util::io::StreamReader;
 /// have to arrive within this time.
 const STREAMS: usize = 16;
 const BYTES: u64 = 256 << 20;
+/// A schema of a hundred thousand columns has less; what is made of it takes several times as much.
+const METADATA: u64 = 16 << 20;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 struct Service {
@@ -105,7 +107,12 @@ async fn receive(
     body: &mut (impl AsyncRead + Unpin),
     memory: &ReceiveMemory,
 ) -> arrow_frames::Result<Vec<Bytes>> {
-    let limits = Limits { max_stream_bytes: BYTES, max_decompressed_bytes: BYTES, ..Limits::default() };
+    let limits = Limits {
+        max_metadata_bytes: METADATA,
+        max_stream_bytes: BYTES,
+        max_decompressed_bytes: BYTES,
+        ..Limits::default()
+    };
     let source = AsyncStreamSource::new(body).with_limits(limits.clone());
     let frames = source.with_memory(memory.clone()).read_all().await?;
     let mut decoder = Decoder::new().with_limits(limits);

@@ -30,6 +30,7 @@ use tokio::time::{sleep, timeout};
 /// many bytes and rows (a row of booleans is one bit, and its number 64), for this long.
 const CONNECTIONS: usize = 16;
 const BYTES: u64 = 256 << 20;
+const METADATA: u64 = 16 << 20;
 const ROWS: usize = 32 << 20;
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -98,7 +99,12 @@ async fn converse(
 
 /// Reads a stream and answers it.
 async fn exchange(socket: &mut TcpStream, memory: &ReceiveMemory) -> Result<()> {
-    let limits = Limits { max_stream_bytes: BYTES, max_decompressed_bytes: BYTES, ..Limits::default() };
+    let limits = Limits {
+        max_metadata_bytes: METADATA,
+        max_stream_bytes: BYTES,
+        max_decompressed_bytes: BYTES,
+        ..Limits::default()
+    };
     let source = AsyncStreamSource::new(&mut *socket).with_limits(limits.clone());
     let frames = source.with_memory(memory.clone()).read_all().await?;
     // This looks at every value: other connections go on meanwhile.

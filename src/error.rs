@@ -61,6 +61,7 @@ impl Error {
             | ColumnMissing { .. }
             | DictionaryOfDictionary { .. }
             | Unstarted
+            | PlaceLost
             | CodecDisabled { .. }
             | Inexact { .. }
             | Opaque { .. } => Fault::Caller,
@@ -429,6 +430,9 @@ pub enum ErrorKind {
         /// Bytes asked for.
         bytes: u64,
     },
+    /// The place in a stream is not known any more: an earlier call failed, or more bytes were
+    /// reported than there was room for.
+    PlaceLost,
     /// Reading or writing failed.
     Io(std::io::Error),
 }
@@ -662,6 +666,9 @@ impl fmt::Display for ErrorKind {
             ),
             Unstarted => f.write_str("`Encoder::start` must come before the first batch"),
             Memory { bytes } => write!(f, "the system has no {bytes} bytes of memory"),
+            PlaceLost => f.write_str(
+                "the place in the stream was lost: an earlier call failed, or its reader reported too many bytes",
+            ),
             Io(source) => source.fmt(f),
         }
     }

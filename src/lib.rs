@@ -32,7 +32,7 @@
 //!
 //! - `lz4` and `zstd` (both on by default) read and write compressed bodies. Without one, such a
 //!   body is [`ErrorKind::CodecDisabled`]; nothing else changes.
-//! - `tokio` adds `AsyncStreamSource`, `AsyncStreamSink` and `write_frames_async`.
+//! - `tokio` adds `AsyncStreamSource`, `AsyncStreamSink`, `write_frames_async` and `write_stream_async`.
 //! - `spill` adds the module `spill`: dataframes on disk.
 
 #[cfg(not(target_endian = "little"))]
@@ -55,6 +55,7 @@ mod pandas;
 pub mod pickle;
 mod transport;
 mod wire;
+mod words;
 
 pub use compression::Compression;
 pub use copies::{Copied, CopyReason, CopyReport};
@@ -68,7 +69,7 @@ pub use limits::Limits;
 #[cfg(feature = "spill")]
 pub use transport::spill;
 #[cfg(feature = "tokio")]
-pub use transport::{AsyncStreamSink, AsyncStreamSource, write_frames_async};
+pub use transport::{AsyncStreamSink, AsyncStreamSource, write_frames_async, write_stream_async};
 pub use transport::{
     FileForm, Packed, ReceiveMemory, Segments, StreamReceiver, StreamSink, StreamSource, pack, unpack,
     unpack_partial, unpack_with_remainder, write_frames, write_segments, write_stream,

@@ -168,16 +168,113 @@ async fn writing_can_be_cancelled_at_any_point() {
                 None => cancelled += 1,
             }
         }
+        // The end is queued once, however often this is given up.
         loop {
-            match once(sink.flush()).await {
+            match once(sink.finish()).await {
                 Some(result) => break result.unwrap(),
                 None => cancelled += 1,
             }
         }
         sink.finish().await.unwrap();
+        assert!(sink.write(&batches[0]).await.is_err(), "the stream has ended");
         assert!(cancelled > 2);
         assert!(sink.into_writer().inner == expected, "{most} bytes at a time");
     }
+}
+
+#[tokio::test]
+async fn a_fault_at_any_operation_loses_nothing() {
+    /// Fails once, at the given operation.
+    struct Fails<T>(T, usize);
+    impl<T> Fails<T> {
+        fn is_now(&mut self) -> bool {
+            self.1 = self.1.wrapping_sub(1);
+            self.1 == 0
+        }
+    }
+    impl AsyncWrite for Fails<Vec<u8>> {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<std::io::Result<usize>> {
+            if self.is_now() {
+                return Poll::Ready(Err(std::io::ErrorKind::TimedOut.into()));
+            }
+            let count = bytes.len().min(5_000);
+            self.0.extend_from_slice(&bytes[..count]);
+            Poll::Ready(Ok(count))
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+            if self.is_now() {
+                return Poll::Ready(Err(std::io::ErrorKind::TimedOut.into()));
+            }
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+    impl AsyncRead for Fails<&[u8]> {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            out: &mut ReadBuf<'_>,
+        ) -> Poll<std::io::Result<()>> {
+            if self.is_now() {
+                return Poll::Ready(Err(std::io::ErrorKind::TimedOut.into()));
+            }
+            let count = 5_000.min(out.remaining()).min(self.0.len());
+            let (now, later) = self.0.split_at(count);
+            out.put_slice(now);
+            self.0 = later;
+            Poll::Ready(Ok(()))
+        }
+    }
+    let batches = [batch(100), batch(5_000), batch(3)];
+    let df = DataFrame::try_from_batches(batches[0].schema(), batches.to_vec()).unwrap();
+    let expected = stream(&to_buffers(&df, Target::Arrow).unwrap());
+    let mut is_beyond = false;
+    for fails_at in 1.. {
+        let writer = Fails(Vec::new(), fails_at);
+        let mut sink =
+            AsyncStreamSink::new(writer, Encoder::new(Target::Arrow), &batches[0].schema()).unwrap();
+        let mut failures = 0;
+        for batch in &batches {
+            failures += usize::from(sink.write(batch).await.is_err());
+        }
+        while sink.finish().await.is_err() {
+            failures += 1;
+        }
+        assert!(sink.into_writer().0 == expected, "failed at {fails_at}");
+        assert!(failures <= 1);
+        if failures == 0 {
+            is_beyond = true;
+            break;
+        }
+    }
+    assert!(is_beyond);
+
+    let whole = Frames::from_stream(expected.clone()).unwrap();
+    for fails_at in 1..1_000 {
+        let mut source = AsyncStreamSource::new(Fails(&expected[..], fails_at));
+        let (mut parts, mut failures) = (Vec::new(), 0);
+        loop {
+            match source.next().await {
+                Ok(None) => break,
+                Ok(Some(frames)) => parts.push(frames),
+                Err(_) => failures += 1,
+            }
+        }
+        let frames: Frames = parts.into_iter().collect();
+        assert_eq!(frames.buffers(), whole.buffers(), "failed at {fails_at}");
+        if failures == 0 {
+            return;
+        }
+    }
+    panic!("it never got beyond the last operation");
 }
 
 #[tokio::test]

@@ -284,9 +284,8 @@ fn assert_body(body: &[u8], message: &Message<'_>, batch: &arrow::ipc::RecordBat
     let mut spans: Vec<(usize, usize)> = batch.buffers().into_iter().flatten().map(span).collect();
     for pair in message.custom_metadata().into_iter().flatten().filter(|p| p.key() == Some("arrow_frames")) {
         let note: serde_json::Value = serde_json::from_str(pair.value().unwrap()).unwrap();
-        for frame in
-            note["opaque"].as_array().unwrap().iter().flat_map(|column| column["frames"].as_array().unwrap())
-        {
+        let columns = note["opaque"].as_array().into_iter().flatten();
+        for frame in columns.flat_map(|column| column["frames"].as_array().unwrap()) {
             spans.push((frame[0].as_u64().unwrap() as usize, frame[1].as_u64().unwrap() as usize));
         }
     }

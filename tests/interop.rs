@@ -420,7 +420,7 @@ with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as writer:
     let frames = source.read_all().unwrap();
     assert!(source.is_finished() && sender.wait().unwrap().success());
     let large = frames.buffers().iter().filter(|frame| frame.len() >= 64 << 10).count();
-    assert!(large >= 8, "{large} buffers are large");
+    assert!(large > 5, "{large} buffers are large");
     let mut decoder = Decoder::new().with_max_copied_bytes(0);
     let batch = decoder.decode(frames).unwrap().into_record_batch().unwrap();
     assert_eq!(batch.column(1).as_primitive::<Decimal128Type>().value(50_000), 50_000);

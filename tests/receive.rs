@@ -422,9 +422,94 @@ fn limits_hold_before_anything_is_read() {
         Limits { max_body_bytes: 1_000, ..Limits::default() },
         Limits { max_metadata_bytes: 64, ..Limits::default() },
     ] {
-        let error = StreamSource::new(bytes.as_slice()).with_limits(limits).read_all().unwrap_err();
+        let mut source = StreamSource::new(bytes.as_slice()).with_limits(limits);
+        let error = source.read_all().unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+        // The metadata that says so, and nothing of what was too much.
+        assert!(source.position() < 4_096, "{}", source.position());
+        assert_eq!(source.staged_bytes(), 0);
     }
+}
+
+#[test]
+fn more_than_there_was_room_for_is_not_believed() {
+    // Memory that is used again holds the bytes of another stream: no array may show them.
+    let memory = ReceiveMemory::recycled(64 << 20);
+    let secret: ArrayRef = Arc::new(Int64Array::from(vec![0x5ec2e7; 100_000]));
+    let first = stream(&to_buffers(&DataFrame::from(batch(vec![secret])), Target::Arrow).unwrap());
+    let mut source = StreamSource::new(first.as_slice()).with_memory(memory.clone());
+    drop(source.read_all().unwrap());
+    assert!(memory.idle_bytes() > 0);
+
+    /// Says that it read one byte more than it did, once it is asked for many.
+    struct Liar<'a>(&'a [u8]);
+    impl Read for Liar<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let count = out.len().min(self.0.len());
+            out[..count].copy_from_slice(&self.0[..count]);
+            self.0 = &self.0[count..];
+            Ok(if count > LARGE { count + 1 } else { count })
+        }
+    }
+    let column: ArrayRef = Arc::new(Int64Array::from(vec![1; 100_000]));
+    let second = stream(&to_buffers(&DataFrame::from(batch(vec![column])), Target::Arrow).unwrap());
+    let mut source = StreamSource::new(Liar(&second)).with_memory(memory);
+    let error = source.read_all().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::PlaceLost), "{error}");
+    assert!(source.next().is_err());
+
+    let mut receiver = StreamReceiver::new();
+    receiver.filled(1);
+    assert!(receiver.next().is_err(), "nothing was handed out");
+}
+
+#[test]
+fn a_receiver_may_be_asked_in_any_order() {
+    let bytes = samples().swap_remove(0).1;
+    let mut receiver = StreamReceiver::new().with_read_ahead(1 << 16);
+    let space = receiver.space().unwrap();
+    let (length, count) = (space.len(), bytes.len());
+    assert_eq!(receiver.space().unwrap().len(), length);
+    receiver.space().unwrap()[..count].copy_from_slice(&bytes);
+    receiver.filled(count);
+    // Whole messages are there, which nobody has asked for: that is no stream that is cut.
+    receiver.end().unwrap();
+    let mut parts = Vec::new();
+    while let Some(frames) = receiver.next().unwrap() {
+        parts.push(frames);
+    }
+    assert!(receiver.is_marked());
+    assert_equal(&Frames::from_stream(bytes).unwrap(), &parts.into_iter().collect(), "all at once");
+}
+
+#[test]
+fn old_end_markers_end_streams_too() {
+    // Four zeros, as before Arrow 0.15, after messages with the prefixes of today.
+    let bytes = samples().swap_remove(0).1;
+    let old = [&bytes[..bytes.len() - 8], &[0; 4]].concat();
+    let mut source = StreamSource::new(old.as_slice());
+    let found = source.read_all().unwrap();
+    assert!(source.is_finished());
+    assert_eq!(Frames::from_stream(old).unwrap().buffers(), found.buffers());
+}
+
+#[test]
+fn a_frame_that_is_marked_often_is_moved_once() {
+    let column: ArrayRef = Arc::new(Int8Array::from(vec![1; 60_000]));
+    let frames = Encoder::new(Target::Arrow)
+        .with_writable(true)
+        .encode(&DataFrame::from(batch(vec![column])))
+        .unwrap();
+    let (header, buffers) = frames.into_parts();
+    let mark = b"[[0,1]]";
+    let place = header.windows(mark.len()).position(|bytes| bytes == mark).unwrap();
+    // As many marks as the padding of the metadata has room for.
+    let room = header[place + mark.len()..].iter().take_while(|byte| **byte == b'}' || **byte == 0).count();
+    assert!(room > 0);
+    let bytes = stream(&Frames::new(header, buffers));
+    let mut source = StreamSource::new(bytes.as_slice()).with_writable(true);
+    source.read_all().unwrap();
+    assert_eq!(source.staged_bytes(), 60_000);
 }
 
 /// A column of every type that arrow can change in place, and bytes enough for a region, or few.
@@ -552,13 +637,14 @@ fn asking_for_writable_copies_exactly_what_needs_it() {
     assert_eq!(decoder.copies().of_column(1), 4_000);
     assert!(columns.into_iter().all(|column| change_in_place(column).is_some()));
 
-    // Misaligned: moved to where the type can lie, then to where it can be changed.
+    // Misaligned: copied once, to where it can be changed.
     let misaligned = arrow_buffer::Buffer::from_vec([&[0][..], &buffers[0]].concat()).slice(1);
     let frames = Frames::new(header, vec![misaligned.clone(), misaligned]);
     let mut decoder = Decoder::new().with_writable(true);
     let columns = columns_of(decoder.decode(frames).unwrap());
     assert_eq!(columns, [column.clone(), column]);
-    assert_eq!(decoder.copies().of_reason(CopyReason::Misaligned), 8_000);
+    assert_eq!(decoder.copies().of_reason(CopyReason::Writable), 8_000);
+    assert_eq!(decoder.copies().total(), 8_000);
     assert!(columns.into_iter().all(|column| change_in_place(column).is_some()));
 }
 

@@ -8,9 +8,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow::array::*;
+use arrow::buffer::{NullBuffer, OffsetBuffer};
+use arrow::datatypes::{DataType, Field, Int32Type, UnionFields};
 use arrow_frames::{
-    Compression, DataFrame, Encoder, ErrorKind, Frames, Part, Target, from_buffers, spill, to_buffers,
+    Compression, DataFrame, Encoder, ErrorKind, Frames, Layout, Part, Target, from_buffers, spill, to_buffers,
 };
 use common::*;
 
@@ -121,14 +123,25 @@ fn a_file_that_was_cut_or_changed_is_an_error() {
         }
     }
     fs::write(&path, [&whole[..], b"x"].concat()).unwrap();
-    let error = spill::read(&path).unwrap_err();
-    assert!(matches!(error.kind(), ErrorKind::BadNumber { part: Part::End, number: 1, .. }), "{error}");
+    for error in [spill::read(&path).unwrap_err(), map(&path).unwrap_err()] {
+        assert!(matches!(error.kind(), ErrorKind::BadNumber { part: Part::End, number: 1, .. }), "{error}");
+    }
     // A changed byte is found, or changes a value: nothing else happens.
+    let layout = Layout::of_stream(&whole);
+    let body = layout.messages[1].position + layout.messages[1].metadata_bytes;
     for place in 0..whole.len() {
         let mut changed = whole.clone();
         changed[place] ^= 0x80;
         fs::write(&path, &changed).unwrap();
-        let _ = spill::read(&path);
+        if let Ok(df) = spill::read(&path) {
+            assert_valid(&df, &|| format!("byte {place}"));
+        }
+        // Metadata is checked where the file is mapped; what the columns hold is not looked at.
+        if (place as u64) < body
+            && let Ok(df) = map(&path)
+        {
+            assert!(df.num_columns() <= 2);
+        }
     }
 }
 
@@ -148,6 +161,20 @@ fn a_folder_that_is_gone_is_an_error() {
             "{error}"
         );
     }
+    // It goes while it is written to.
+    let doomed = tempfile::tempdir().unwrap();
+    let path = doomed.path().join("part.arrows");
+    let writing = std::thread::spawn(move || {
+        let df = dataframe(50_000);
+        std::iter::repeat_with(|| spill::write(&path, &df)).find_map(Result::err).unwrap()
+    });
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    while doomed.path().exists() {
+        let _ = fs::remove_dir_all(doomed.path());
+    }
+    let error = writing.join().unwrap();
+    assert!(matches!(error.kind(), ErrorKind::Io(e) if e.kind() == std::io::ErrorKind::NotFound), "{error}");
+
     // The name of a folder is taken.
     assert!(spill::write(folder.path(), &df).is_err());
     assert_eq!(df.num_rows(), 10);
@@ -237,6 +264,66 @@ fn a_process_that_is_killed_leaves_no_half_file_under_the_name() {
         child.wait().unwrap();
         let rows = spill::read(folder.path().join("part.arrows")).unwrap().num_rows();
         assert!(rows == 10 || rows == 300_000, "{rows}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn mapping_reads_no_rows_of_any_type() {
+    if passes_alone("mapping_reads_no_rows_of_any_type") {
+        return;
+    }
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path().join("part.arrows");
+    const ROWS: usize = 1_000_000;
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..ROWS as i64));
+    let item = Arc::new(Field::new_list_field(DataType::Int64, true));
+    let offsets: Vec<i64> = (0..ROWS as i64).collect();
+    let nulls = Some(NullBuffer::from_iter((0..ROWS).map(|row| row % 3 > 0)));
+    let text = || (0..ROWS).map(|row| (row % 3 > 0).then(|| format!("number {row} of many")));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("list_view", {
+            let offsets = offsets.clone().into();
+            let sizes = vec![1i64; ROWS].into();
+            let nulls = nulls.clone();
+            Arc::new(LargeListViewArray::new(item.clone(), offsets, sizes, numbers.clone(), nulls))
+        }),
+        ("list", {
+            let offsets = OffsetBuffer::from_lengths(std::iter::repeat_n(1, ROWS));
+            Arc::new(ListArray::new(item, offsets, numbers.clone(), nulls.clone()))
+        }),
+        ("text", Arc::new(StringArray::from_iter(text()))),
+        ("view", Arc::new(StringViewArray::from_iter(text()))),
+        ("flag", Arc::new(BooleanArray::from_iter((0..ROWS).map(|row| Some(row % 2 == 0))))),
+        ("keys", {
+            let keys = Int32Array::from_iter_values((0..ROWS as i32).map(|row| row % 1_000));
+            Arc::new(DictionaryArray::new(keys, numbers.slice(0, 1_000)))
+        }),
+        ("runs", {
+            let ends = Int32Array::from_iter_values(1..=ROWS as i32);
+            Arc::new(RunArray::<Int32Type>::try_new(&ends, &numbers).unwrap())
+        }),
+        ("union", {
+            let fields = UnionFields::from_fields(vec![Field::new("n", DataType::Int64, true)]);
+            let ids = vec![0i8; ROWS].into();
+            let offsets = (0..ROWS as i32).collect::<Vec<_>>().into();
+            Arc::new(UnionArray::try_new(fields, ids, Some(offsets), vec![numbers.clone()]).unwrap())
+        }),
+        ("struct", {
+            let child = Arc::new(Field::new("n", DataType::Int64, true));
+            Arc::new(StructArray::new(vec![child].into(), vec![numbers.clone()], nulls.clone()))
+        }),
+    ];
+    for (name, column) in columns {
+        spill::write(&path, &RecordBatch::try_from_iter([(name, column)]).unwrap().into()).unwrap();
+        // What of the program is used for the first time comes into memory too.
+        drop(map(&path).unwrap());
+        // A fresh map: the pages of another one are no longer resident.
+        let (before, _) = resident();
+        let df = map(&path).unwrap();
+        let (after, _) = resident();
+        assert_eq!(df.num_rows(), ROWS);
+        assert!(after.saturating_sub(before) < 1 << 20, "{name}: {before} → {after}");
     }
 }
 

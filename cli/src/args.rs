@@ -87,6 +87,9 @@ pub struct ReceiverArgs {
 pub struct InspectArgs {
     /// An Arrow IPC stream, file or .frames file, or a .pkl file; `-` is stdin
     pub file: PathBuf,
+    /// The form of Arrow IPC, if its name and first bytes do not tell
+    #[arg(long, value_enum)]
+    pub from: Option<Format>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,
@@ -99,6 +102,9 @@ pub struct InspectArgs {
 pub struct VerifyArgs {
     /// An Arrow IPC stream, file or .frames file; `-` is stdin
     pub file: PathBuf,
+    /// The form of Arrow IPC, if its name and first bytes do not tell
+    #[arg(long, value_enum)]
+    pub from: Option<Format>,
     /// Refuse a message whose body has, or becomes, more bytes than this
     #[arg(long, value_name = "BYTES")]
     pub limit_bytes: Option<u64>,

@@ -78,12 +78,12 @@ impl Input {
 }
 
 /// Reads Arrow IPC into memory, sound or not; stdin if the path is `-`.
-pub fn ipc_bytes(path: &Path) -> Outcome<(Format, Bytes)> {
+pub fn ipc_bytes(path: &Path, format: Option<Format>) -> Outcome<(Format, Bytes)> {
     let failed = |error: io::Error| Failure::of_file(path, error);
     let mut content = Content::of_path(path).map_err(failed)?;
     let start = content.start().map_err(failed)?;
     // What has no name and no magic is most likely a stream with a damaged start.
-    let format = Format::of_input(path, &start).unwrap_or(Format::Stream);
+    let format = format.or_else(|| Format::of_input(path, &start)).unwrap_or(Format::Stream);
     if !format.is_ipc() {
         return Err(Failure::of_file(path, "not Arrow IPC: `arrow-frames convert` makes it that"));
     }

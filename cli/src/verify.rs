@@ -17,7 +17,7 @@ use crate::text::{count, counted, number, one_line, shortened, table};
 
 /// Runs `verify`.
 pub fn run(args: &VerifyArgs) -> Outcome {
-    let (format, bytes) = input::ipc_bytes(&args.file)?;
+    let (format, bytes) = input::ipc_bytes(&args.file, args.from)?;
     let mut options = Options { max_copied_bytes: args.max_copied_bytes, ..Options::default() };
     if let Some(limit) = args.limit_bytes {
         let limits = Limits::default();

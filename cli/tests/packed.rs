@@ -45,6 +45,9 @@ fn it_is_inspected_and_verified() {
     let json = run(["inspect".as_ref(), "--json".as_ref(), packed.as_os_str()]).prints_json();
     assert_eq!(json["error"], serde_json::Value::Null);
     run(["exchange".as_ref(), packed.as_os_str()]).succeeds();
+    // Nothing in its first bytes says what it is.
+    let verify = program(["verify", "-", "--from", "frames"]);
+    assert!(run_with_input(verify, &fs::read(&packed).unwrap()).succeeds().contains("sound"));
 }
 
 #[test]

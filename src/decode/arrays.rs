@@ -208,24 +208,9 @@ impl Reader<'_, '_> {
         let offsets = self.values::<O>(node.rows, Part::Offsets)?;
         let sizes = self.values::<O>(node.rows, Part::Sizes)?;
         let child = self.array(field.data_type())?;
-        let outside = offsets.iter().zip(sizes.iter()).position(|(offset, size)| {
-            let end = trusted::index(*offset).checked_add(trusted::index(*size));
-            end.is_none_or(|end| end > child.len())
-        });
-        if let Some(row) = outside {
-            let at = |numbers: &ScalarBuffer<O>| numbers.get(row).and_then(|n| n.to_i64()).unwrap_or(-1);
-            let start = at(&offsets);
-            return Err(ErrorKind::Offsets {
-                column: self.name().to_owned(),
-                row,
-                start,
-                end: start.saturating_add(at(&sizes)),
-                limit: child.len() as u64,
-            }
-            .into());
-        }
-        let array = GenericListViewArray::<O>::try_new(field.clone(), offsets, sizes, child, nulls);
-        Ok(Arc::new(array.map_err(|e| self.arrow(e))?))
+        let (trust, name) = (self.trust, self.name());
+        let array = trusted::list_view(field.clone(), offsets, sizes, child, nulls, trust, name)?;
+        Ok(Arc::new(array))
     }
 
     fn fixed_size_list(&mut self, field: &FieldRef, size: i32) -> Result<ArrayRef> {
@@ -285,7 +270,7 @@ impl Reader<'_, '_> {
             None => None,
             Some(_) if node.nulls == 0 && !self.trust.validates() => None,
             Some(buffer) => {
-                let buffer = self.owned_bytes(buffer)?;
+                let buffer = if node.nulls > 0 { self.owned_bytes(buffer)? } else { buffer };
                 let bits = self.bits(buffer, node.rows, Part::Validity)?;
                 let nulls = trusted::nulls(bits, node.nulls, self.trust, self.name())?;
                 (node.nulls > 0).then_some(nulls)

@@ -108,6 +108,8 @@ pub struct Decoder {
     writable: bool,
     stream: Option<Stream>,
     finished: bool,
+    /// Where the end marker of the last call ended.
+    end: usize,
 }
 
 /// What is known of the stream being read.
@@ -143,6 +145,7 @@ impl Decoder {
             writable: false,
             stream: None,
             finished: false,
+            end: 0,
         }
     }
 
@@ -272,6 +275,12 @@ impl Decoder {
         self.decode_messages(&stream.into(), None)
     }
 
+    /// Where the end marker of the last call ended in its header or stream.
+    #[cfg(feature = "spill")]
+    pub(crate) fn end(&self) -> u64 {
+        self.end as u64
+    }
+
     /// Turns opaque columns into Arrow arrays, as far as they have an Arrow type: those that
     /// were pickled for pandas become what they were, to the schema's metadata. Nothing is
     /// executed. The others stay opaque. Counts in [`copies`](Decoder::copies), and within
@@ -322,8 +331,9 @@ impl Decoder {
         loop {
             let envelope = match envelope::next(messages, position, limits)? {
                 Next::Message(envelope) => envelope,
-                Next::End { .. } => {
+                Next::End { end } => {
                     self.finished = true;
+                    self.end = end;
                     break;
                 }
                 Next::Nothing => break,

@@ -16,6 +16,7 @@ use crate::wire::batch::{BatchMeta, Span, numbers};
 use crate::wire::envelope::{self, Next};
 use crate::wire::message::Message;
 use crate::wire::schema::WireSchema;
+use crate::words::Words;
 
 /// The bytes of bodies, in order: frames that were handed in, or slices of a stream.
 pub(super) struct Incoming<'h> {
@@ -274,19 +275,10 @@ impl<'r, 'd> Reader<'r, 'd> {
             Ok(vec) => return Ok(Buffer::from_vec(vec)),
             Err(buffer) => buffer,
         };
-        let is_aligned = (buffer.as_ptr() as usize).is_multiple_of(align_of::<T>());
-        let buffer = if is_aligned {
-            buffer.slice_with_length(0, needed)
-        } else {
-            self.claim(CopyReason::Misaligned, needed)?;
-            aligned_copy(buffer.get(..needed).unwrap_or_default())?
-        };
         self.claim(CopyReason::Writable, needed)?;
-        let values = buffer.typed_data::<T>();
-        let mut vec: Vec<T> = Vec::new();
-        vec.try_reserve_exact(values.len()).map_err(|_| ErrorKind::Memory { bytes: needed as u64 })?;
-        vec.extend_from_slice(values);
-        Ok(Buffer::from_vec(vec))
+        // A `Vec` of any other type with this alignment has the same allocation.
+        let width = u8::try_from(align_of::<T>()).unwrap_or(1);
+        Words::copied(width, buffer.get(..needed).unwrap_or_default())
     }
 
     /// The next count of variadic buffers.

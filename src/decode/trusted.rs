@@ -9,15 +9,15 @@
 use arrow_array::types::{ArrowDictionaryKeyType, ByteArrayType, ByteViewType, RunEndIndexType};
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, DictionaryArray, GenericByteArray, GenericByteViewArray,
-    OffsetSizeTrait, PrimitiveArray, RunArray, UnionArray,
+    GenericListViewArray, OffsetSizeTrait, PrimitiveArray, RunArray, UnionArray,
 };
 use arrow_buffer::{
     ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, RunEndBuffer, ScalarBuffer,
 };
-use arrow_schema::{DataType, UnionFields};
+use arrow_schema::{DataType, FieldRef, UnionFields};
 
 use super::validate;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 
 /// Whether the bytes of columns are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,6 +126,26 @@ pub(crate) fn dictionary<K: ArrowDictionaryKeyType>(
     }
     // SAFETY: every key that is not null has a value, or the caller vouches for it.
     Ok(unsafe { DictionaryArray::new_unchecked(keys, values) })
+}
+
+/// A list-view. There are as many sizes as offsets, and as many bits in its bitmap.
+pub(super) fn list_view<O: OffsetSizeTrait>(
+    field: FieldRef,
+    offsets: ScalarBuffer<O>,
+    sizes: ScalarBuffer<O>,
+    child: ArrayRef,
+    nulls: Option<NullBuffer>,
+    trust: Trust,
+    column: &str,
+) -> Result<GenericListViewArray<O>> {
+    if trust.validates() {
+        validate::list_views(&offsets, &sizes, child.len(), column)?;
+        return GenericListViewArray::try_new(field, offsets, sizes, child, nulls)
+            .map_err(|source| ErrorKind::Arrow { column: column.to_owned(), source }.into());
+    }
+    // SAFETY: the caller vouches that every offset and size lies inside the child, whose type
+    // is the field's: its reader was told so.
+    Ok(unsafe { GenericListViewArray::new_unchecked(field, offsets, sizes, child, nulls) })
 }
 
 /// A union. There is a child per field, and a sparse union's children have its length.

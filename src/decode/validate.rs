@@ -34,6 +34,24 @@ pub(super) fn offsets<O: OffsetSizeTrait>(offsets: &[O], limit: usize, column: &
     Err(bad_offsets(offsets, row, limit, column))
 }
 
+/// Offsets and sizes of a list-view: each row inside a child of that length.
+pub(super) fn list_views<O: OffsetSizeTrait>(
+    offsets: &[O],
+    sizes: &[O],
+    limit: usize,
+    column: &str,
+) -> Result<()> {
+    let outside = offsets.iter().zip(sizes).position(|(offset, size)| {
+        let end = index(*offset).checked_add(index(*size));
+        end.is_none_or(|end| end > limit)
+    });
+    let Some(row) = outside else { return Ok(()) };
+    let at = |numbers: &[O]| numbers.get(row).and_then(|n| n.to_i64()).unwrap_or(-1);
+    let start = at(offsets);
+    let end = start.saturating_add(at(sizes));
+    Err(ErrorKind::Offsets { column: column.to_owned(), row, start, end, limit: limit as u64 }.into())
+}
+
 /// The last offset is at most `limit`.
 pub(super) fn last_offset<O: OffsetSizeTrait>(offsets: &[O], limit: usize, column: &str) -> Result<()> {
     match offsets.last() {

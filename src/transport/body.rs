@@ -10,10 +10,10 @@ use std::collections::VecDeque;
 use arrow_buffer::Buffer;
 
 use super::memory::{ReceiveMemory, Region};
-use super::words::Words;
 use crate::error::{ErrorKind, Result};
 use crate::wire::ALIGNMENT;
 use crate::wire::batch::Span;
+use crate::words::Words;
 
 /// Buffers below this many bytes may be moved once more: that costs less than a call of the
 /// system for each.
@@ -41,7 +41,12 @@ pub(super) struct LargeBody {
 /// Where a frame will lie.
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    Region { start: usize, length: usize },
+    /// Shared, or copied to elements of some width when all is there.
+    Region {
+        start: usize,
+        length: usize,
+        width: Option<u8>,
+    },
     Own,
 }
 
@@ -149,16 +154,23 @@ impl LargeBody {
     }
 
     /// The frames in order, and how many bytes were moved once more.
-    pub(super) fn finish(self) -> (Vec<Buffer>, u64) {
+    pub(super) fn finish(self) -> Result<(Vec<Buffer>, u64)> {
+        let mut staged = self.staged;
         let region = self.region.freeze();
         let mut done = self.done;
         done.sort_by_key(|(frame, _)| *frame);
         let mut done = done.into_iter();
         let frame = |place: &Place| match *place {
-            Place::Region { start, length } => region.slice_with_length(start, length),
-            Place::Own => done.next().map(|(_, buffer)| buffer).unwrap_or_default(),
+            Place::Region { start, length, width: None } => Ok(region.slice_with_length(start, length)),
+            Place::Region { start, length, width: Some(width) } => {
+                staged = staged.saturating_add(length as u64);
+                let bytes = region.get(start..start.saturating_add(length));
+                Words::copied(width, bytes.unwrap_or_default())
+            }
+            Place::Own => Ok(done.next().map(|(_, buffer)| buffer).unwrap_or_default()),
         };
-        (self.frames.iter().map(frame).collect(), self.staged)
+        let frames = self.frames.iter().map(frame).collect::<Result<_>>()?;
+        Ok((frames, staged))
     }
 
     fn apply(&mut self, moves: &[Move]) {
@@ -196,12 +208,7 @@ impl Plan {
     fn new(body_length: u64, spans: &[Span], writable: &[(usize, u8)]) -> Result<Plan> {
         let too_large = || ErrorKind::Memory { bytes: body_length };
         let whole = usize::try_from(body_length).map_err(|_| too_large())?;
-        let mut widths = vec![None; spans.len()];
-        for (frame, width) in writable {
-            if let Some(slot) = widths.get_mut(*frame).filter(|_| Words::has_width(*width)) {
-                *slot = Some(*width);
-            }
-        }
+        let widths = widths(spans.len(), writable);
         let is_aligned = spans.iter().all(|span| span.offset.is_multiple_of(ALIGNMENT as u64));
         let units = if is_aligned && widths.iter().all(Option::is_none) {
             None
@@ -212,8 +219,11 @@ impl Plan {
             // As it lies; what lies at a bad address is copied by the decoder, and counted.
             // A span lies inside the body, whose length is known to fit.
             let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-            let place =
-                |span: &Span| Place::Region { start: number(span.offset), length: number(span.length) };
+            let place = |span: &Span| Place::Region {
+                start: number(span.offset),
+                length: number(span.length),
+                width: None,
+            };
             let pieces = vec![Piece { length: whole, target: Target::Region(0) }];
             return Ok(Plan { pieces, frames: spans.iter().map(place).collect(), region: whole });
         };
@@ -232,6 +242,17 @@ impl Plan {
         planner.end_run();
         Ok(Plan { pieces: planner.pieces, frames, region: planner.region })
     }
+}
+
+/// The element width of each frame that is to be writable, once, however often it is named.
+pub(super) fn widths(frames: usize, writable: &[(usize, u8)]) -> Vec<Option<u8>> {
+    let mut widths = vec![None; frames];
+    for (frame, width) in writable {
+        if let Some(slot) = widths.get_mut(*frame).filter(|_| Words::has_width(*width)) {
+            *slot = Some(*width);
+        }
+    }
+    widths
 }
 
 /// The frames in the order of the body, if none overlaps another.
@@ -269,14 +290,15 @@ struct Staging {
 impl Planner {
     /// The next frame's place.
     fn add(&mut self, unit: &Unit) -> Result<Place> {
-        if let Some(width) = unit.width {
+        let place = |start| Place::Region { start, length: unit.length, width: unit.width };
+        let is_small = unit.length < SMALL;
+        if let Some(width) = unit.width.filter(|_| !is_small) {
             self.end_run();
             let words = Words::new(width, unit.padded)?;
             self.pieces
                 .push(Piece { length: unit.padded, target: Target::Own(unit.frame, words, unit.length) });
             return Ok(Place::Own);
         }
-        let is_small = unit.length < SMALL;
         if !is_small {
             self.end_run();
         }
@@ -284,26 +306,26 @@ impl Planner {
         if self.staging.is_none()
             && let Some(Piece { length, target: Target::Region(start) }) = self.pieces.last_mut()
         {
-            let place = start.saturating_add(*length);
-            if place.is_multiple_of(ALIGNMENT) {
+            let start = start.saturating_add(*length);
+            if start.is_multiple_of(ALIGNMENT) || (is_small && unit.width.is_some()) {
                 *length = grown(*length, unit.padded)?;
-                self.region = grown(place, unit.padded)?;
-                return Ok(Place::Region { start: place, length: unit.length });
+                self.region = grown(start, unit.padded)?;
+                return Ok(place(start));
             }
         }
-        let place = aligned(self.region)?;
-        self.region = grown(place, unit.padded)?;
+        let start = aligned(self.region)?;
+        self.region = grown(start, unit.padded)?;
         // What leaves the next one at a good place needs not be moved.
-        let stays = self.staging.is_none() && unit.padded.is_multiple_of(ALIGNMENT);
-        if !is_small || stays {
-            self.pieces.push(Piece { length: unit.padded, target: Target::Region(place) });
+        let stays = unit.padded.is_multiple_of(ALIGNMENT) || unit.width.is_some();
+        if !is_small || (stays && self.staging.is_none()) {
+            self.pieces.push(Piece { length: unit.padded, target: Target::Region(start) });
         } else {
             self.region = aligned(self.region)?;
             let staging = self.staging.get_or_insert(Staging { length: 0, frames: Vec::new() });
-            staging.frames.push(Move { from: staging.length, to: place, length: unit.length });
+            staging.frames.push(Move { from: staging.length, to: start, length: unit.length });
             staging.length = grown(staging.length, unit.padded)?;
         }
-        Ok(Place::Region { start: place, length: unit.length })
+        Ok(place(start))
     }
 
     /// Bytes that belong to no frame.

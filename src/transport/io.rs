@@ -60,8 +60,8 @@ fn write_counted<'a>(
         IoSlice::advance_slices(&mut left, 0);
         while !left.is_empty() {
             match writer.write_vectored(left) {
-                Ok(0) => return Err(ErrorKind::Io(IoErrorKind::WriteZero.into()).into()),
                 Ok(count) => {
+                    check_count(count, left)?;
                     *written = written.saturating_add(count as u64);
                     IoSlice::advance_slices(&mut left, count);
                 }
@@ -69,6 +69,16 @@ fn write_counted<'a>(
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+}
+
+/// Refuses a count of written bytes that is none, or more than there were.
+pub(super) fn check_count(count: usize, slices: &[IoSlice<'_>]) -> Result<()> {
+    let there = slices.iter().map(|slice| slice.len()).fold(0, usize::saturating_add);
+    match count {
+        0 => Err(ErrorKind::Io(IoErrorKind::WriteZero.into()).into()),
+        count if count > there => Err(ErrorKind::Io(IoErrorKind::InvalidData.into()).into()),
+        _ => Ok(()),
     }
 }
 
@@ -266,7 +276,8 @@ impl<R: Read> StreamSource<R> {
 /// let mut sink = StreamSink::new(Vec::new(), encoder, &first.schema())?;
 /// sink.write(&first)?;
 /// sink.write(&second)?;
-/// let socket = sink.finish()?;
+/// sink.finish()?;
+/// let socket = sink.into_writer();
 ///
 /// let df = from_buffers(StreamSource::new(socket.as_slice()).read_all()?)?;
 /// assert_eq!(df.num_rows(), 2);
@@ -277,6 +288,7 @@ pub struct StreamSink<W> {
     writer: W,
     encoder: Encoder,
     outgoing: Outgoing,
+    is_ended: bool,
 }
 
 impl<W: Write> StreamSink<W> {
@@ -289,7 +301,7 @@ impl<W: Write> StreamSink<W> {
     pub fn new(writer: W, mut encoder: Encoder, schema: &SchemaRef) -> Result<Self> {
         let mut outgoing = Outgoing::default();
         outgoing.push(encoder.start(schema)?);
-        Ok(StreamSink { writer, encoder, outgoing })
+        Ok(StreamSink { writer, encoder, outgoing, is_ended: false })
     }
 
     /// Writes a batch.
@@ -311,19 +323,32 @@ impl<W: Write> StreamSink<W> {
     /// [`ErrorKind::Io`].
     pub fn flush(&mut self) -> Result<()> {
         self.write_pending()?;
-        self.writer.flush().map_err(Into::into)
+        loop {
+            match self.writer.flush() {
+                Err(error) if error.kind() == IoErrorKind::Interrupted => {}
+                result => return result.map_err(Into::into),
+            }
+        }
     }
 
-    /// Writes what is held and the end marker, and returns the flushed writer. A sink that is
-    /// dropped instead writes neither: the stream was cut, and its reader will say so.
+    /// Writes what is held and the end marker, and flushes the writer; no batch can follow. After
+    /// an error of the writer, a further call goes on. A sink that is dropped instead writes
+    /// neither: the stream was cut, and its reader will say so.
     ///
     /// # Errors
     ///
     /// As [`Encoder::finish`]; [`ErrorKind::Io`].
-    pub fn finish(mut self) -> Result<W> {
-        self.outgoing.push(self.encoder.finish()?);
-        self.flush()?;
-        Ok(self.writer)
+    pub fn finish(&mut self) -> Result<()> {
+        if !self.is_ended {
+            self.outgoing.push(self.encoder.finish()?);
+            self.is_ended = true;
+        }
+        self.flush()
+    }
+
+    /// The writer, without what is held.
+    pub fn into_writer(self) -> W {
+        self.writer
     }
 
     /// The encoder, for its report.

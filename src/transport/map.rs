@@ -8,9 +8,11 @@ use arrow_buffer::Buffer;
 use bytes::Bytes;
 use memmap2::Mmap;
 
+use super::spill::check_whole;
 use crate::dataframe::DataFrame;
 use crate::decode::Decoder;
-use crate::error::{ErrorKind, Part, Result};
+use crate::error::Result;
+use crate::limits::Limits;
 
 /// Maps a spilled dataframe: its arrays reference the file, whose pages come into memory when
 /// they are used, and leave it when others need the room.
@@ -47,23 +49,23 @@ use crate::error::{ErrorKind, Part, Result};
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Io`]; [`ErrorKind::Truncated`] if the file was cut, even between two messages;
-/// whatever is wrong with its metadata.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io); [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the file was cut, even between two messages;
+/// [`ErrorKind::BadNumber`](crate::ErrorKind::BadNumber) if something follows its end; whatever is wrong with its metadata.
 pub unsafe fn map_trusted(path: impl AsRef<Path>) -> Result<DataFrame> {
     let file = File::open(path)?;
     // An empty file cannot be mapped, and is cut like any other.
     if file.metadata()?.len() == 0 {
-        return Err(ErrorKind::SchemaMissing { position: 0 }.into());
+        check_whole(false, 0, 0)?;
     }
     // SAFETY: the caller promises that nobody changes the file while the map is in use.
     let map = unsafe { Mmap::map(&file)? };
     let stream = Buffer::from(Bytes::from_owner(map));
-    let position = stream.len() as u64;
+    let length = stream.len() as u64;
     // SAFETY: the caller promises that the file was written from valid arrays.
-    let mut decoder = unsafe { Decoder::new().with_trusted_data() };
+    let decoder = unsafe { Decoder::new().with_trusted_data() };
+    // Numbers of valid arrays are what they are.
+    let mut decoder = decoder.with_limits(Limits { max_depth: Limits::default().max_depth, ..Limits::NONE });
     let df = decoder.decode_stream(stream)?;
-    if !decoder.is_finished() {
-        return Err(ErrorKind::Truncated { part: Part::End, position, needed: 8, available: 0 }.into());
-    }
+    check_whole(decoder.is_finished(), decoder.end(), length)?;
     Ok(df)
 }

@@ -129,6 +129,9 @@ impl Pool {
 
     /// Keeps a region; the oldest ones go where there are too many bytes.
     fn put(&self, map: MmapMut) {
+        if map.len() > self.max_idle_bytes {
+            return;
+        }
         let mut idle = self.idle();
         idle.push(map);
         let mut total = idle.iter().map(|map| map.len()).fold(0, usize::saturating_add);

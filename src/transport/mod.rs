@@ -1,5 +1,7 @@
-//! Frames ↔ bytes. Nothing here knows of columns or types: only of messages, their lengths
-//! and the places of their buffers.
+//! Frames ↔ bytes. What moves bytes knows of messages, their lengths, the places of their
+//! buffers and the widths of writable ones, not of columns or types. The outermost shells
+//! (sinks, [`spill`], whole streams) take batches and dataframes, and hand them to the encoder
+//! and the decoder.
 #![deny(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -25,7 +27,6 @@ pub mod spill;
 mod stream;
 #[cfg(feature = "tokio")]
 mod tokio;
-mod words;
 
 pub use file::FileForm;
 pub(crate) use file::{check_dictionary, read_footer};
@@ -35,4 +36,4 @@ pub use pack::{Packed, pack, unpack, unpack_partial, unpack_with_remainder};
 pub use receive::StreamReceiver;
 pub use stream::Segments;
 #[cfg(feature = "tokio")]
-pub use tokio::{AsyncStreamSink, AsyncStreamSource, write_frames_async};
+pub use tokio::{AsyncStreamSink, AsyncStreamSource, write_frames_async, write_stream_async};

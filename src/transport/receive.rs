@@ -3,9 +3,8 @@
 use arrow_buffer::Buffer;
 
 use super::block::{self, Block};
-use super::body::{LargeBody, SMALL};
+use super::body::{self, LargeBody, SMALL};
 use super::memory::ReceiveMemory;
-use super::words::Words;
 use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
@@ -13,6 +12,7 @@ use crate::wire::batch::{BatchMeta, Span};
 use crate::wire::envelope::{self, Next};
 use crate::wire::message::Message;
 use crate::wire::{ALIGNMENT, CONTINUATION};
+use crate::words::Words;
 
 /// Takes the bytes of a stream as they arrive, however they are split, and hands out its
 /// messages. It reads nothing itself: [`StreamSource`](crate::StreamSource) does that with a
@@ -22,7 +22,7 @@ use crate::wire::{ALIGNMENT, CONTINUATION};
 /// The receiver hands out the memory that the next bytes belong in, so that they land where
 /// they stay. A body of 64 KiB and more gets a region of its own ([`ReceiveMemory`]), in which
 /// every buffer of 64 KiB and more lies at a multiple of 64, wherever the sender's padding put
-/// it; what is smaller may be moved once more, which [`staged_bytes`](Self::staged_bytes)
+/// it (unless buffers overlap, which decoding refuses); what is smaller may be moved once more, which [`staged_bytes`](Self::staged_bytes)
 /// counts.
 ///
 /// ```
@@ -64,6 +64,8 @@ pub struct StreamReceiver {
     position: u64,
     /// Bytes that arrived.
     received: u64,
+    /// Bytes of the memory that was handed out last.
+    handed_out: usize,
     /// Whether prefixes have 8 bytes, as far as is known.
     long_prefix: bool,
     staged: u64,
@@ -119,8 +121,10 @@ impl StreamReceiver {
     }
 
     /// Asks for up to so many bytes more than the next message is known to need, so that many
-    /// small messages arrive at once. 0, the default, never takes a byte that follows the
-    /// stream; [`leftover`](Self::leftover) has those that were.
+    /// small messages arrive at once. 0, the default, takes no byte that follows the stream;
+    /// [`leftover`](Self::leftover) has those that were. (Only a stream whose messages have the
+    /// prefixes of today and whose end marker is that of Arrow before 0.15, which no writer
+    /// makes, is read 4 bytes too far.)
     pub fn with_read_ahead(mut self, bytes: usize) -> Self {
         self.read_ahead = bytes;
         self
@@ -137,7 +141,7 @@ impl StreamReceiver {
     #[allow(clippy::should_implement_trait)] // An iterator's `None` would not be its end.
     pub fn next(&mut self) -> Result<Option<Frames>> {
         if matches!(self.state, State::Failed) {
-            return Err(lost());
+            return Err(ErrorKind::PlaceLost.into());
         }
         let next = self.try_next();
         if next.is_err() {
@@ -146,36 +150,50 @@ impl StreamReceiver {
         next
     }
 
-    /// Memory that the next bytes of the stream belong in: not empty, unless the stream has
-    /// ended. Any number of them may be written to its start, and then
-    /// [`filled`](Self::filled) says how many.
+    /// Memory that the next bytes of the stream belong in, after [`next`](Self::next) has
+    /// returned `None`: not empty, unless the stream has ended. Any number of them may be written
+    /// to its start, and then [`filled`](Self::filled) says how many.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::Memory`]; and after [`next`](Self::next) has failed.
     pub fn space(&mut self) -> Result<&mut [u8]> {
         let needed = match &mut self.state {
-            State::Failed => return Err(lost()),
-            State::Ended { .. } => return Ok(&mut []),
-            State::Large { body, .. } => return Ok(body.space()),
+            State::Failed => return Err(ErrorKind::PlaceLost.into()),
+            State::Ended { .. } => {
+                self.handed_out = 0;
+                return Ok(&mut []);
+            }
+            State::Large { body, .. } => {
+                let space = body.space();
+                self.handed_out = space.len();
+                return Ok(space);
+            }
             State::Small(pending) => {
                 self.block.align();
                 pending.length
             }
             State::Metadata => {
-                if self.block.pending().is_empty() {
-                    self.block.align();
-                }
+                self.block.align();
                 metadata_needed(self.block.pending(), self.long_prefix, &self.limits)
             }
         };
         let (space, moved) = self.block.space(needed, self.read_ahead)?;
+        self.handed_out = space.len();
         self.staged = self.staged.saturating_add(moved as u64);
         Ok(space)
     }
 
-    /// So many bytes were written to the start of [`space`](Self::space).
+    /// So many bytes were written to the start of [`space`](Self::space). More than it has room
+    /// for is a fault of who reads: nothing of them is believed, and the place in the stream is
+    /// lost.
     pub fn filled(&mut self, bytes: usize) {
+        let Some(left) = self.handed_out.checked_sub(bytes) else {
+            self.state = State::Failed;
+            return;
+        };
+        // What is left of it lies elsewhere by now.
+        self.handed_out = if bytes == 0 { left } else { 0 };
         self.received = self.received.saturating_add(bytes as u64);
         match &mut self.state {
             State::Large { body, .. } => body.filled(bytes),
@@ -196,7 +214,7 @@ impl StreamReceiver {
         };
         let start = self.position;
         let result = match &self.state {
-            State::Failed => return Err(lost()),
+            State::Failed => return Err(ErrorKind::PlaceLost.into()),
             State::Ended { .. } => return Ok(()),
             State::Metadata => match self.block.pending() {
                 [] => {
@@ -206,9 +224,12 @@ impl StreamReceiver {
                 // It says what is missing: all that is there was not enough.
                 pending => match envelope::next(pending, 0, &self.limits) {
                     Err(error) => Err(error.moved_by(start)),
-                    Ok(_) => truncated(Part::Prefix, start, 8, pending.len() as u64),
+                    // `next` has not been asked for what is there.
+                    Ok(_) => return Ok(()),
                 },
             },
+            State::Small(pending) if self.block.pending().len() >= pending.length => return Ok(()),
+            State::Large { body, .. } if body.missing() == 0 => return Ok(()),
             State::Small(pending) => {
                 truncated(Part::Body, start, pending.length as u64, self.block.pending().len() as u64)
             }
@@ -236,7 +257,7 @@ impl StreamReceiver {
     }
 
     /// Bytes of the stream that arrived in one place and were moved to another: of buffers
-    /// below 64 KiB, and what was read ahead.
+    /// below 64 KiB, what was read ahead, and of metadata of more than 64 KiB.
     pub fn staged_bytes(&self) -> u64 {
         self.staged
     }
@@ -251,6 +272,7 @@ impl StreamReceiver {
         if self.is_finished() {
             self.state = State::Metadata;
             self.position = 0;
+            self.long_prefix = false;
         }
     }
 
@@ -279,7 +301,7 @@ impl StreamReceiver {
                         self.state = State::Large { header, body, length };
                         return Ok(None);
                     }
-                    let (frames, staged) = body.finish();
+                    let (frames, staged) = body.finish()?;
                     self.staged = self.staged.saturating_add(staged);
                     self.position = self.position.saturating_add(length);
                     return Ok(Some(Frames::new(header, frames)));
@@ -288,7 +310,7 @@ impl StreamReceiver {
                     self.state = ended;
                     return Ok(None);
                 }
-                State::Failed => return Err(lost()),
+                State::Failed => return Err(ErrorKind::PlaceLost.into()),
             }
         }
     }
@@ -363,11 +385,20 @@ impl StreamReceiver {
         let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         let slice = |span: &Span| body.slice_with_length(number(span.offset), number(span.length));
         let mut frames: Vec<Buffer> = spans.iter().map(slice).collect();
-        let lies_well = |frame: &Buffer| (frame.as_ptr() as usize).is_multiple_of(ALIGNMENT);
-        if !frames.iter().all(lies_well) {
+        let widths = body::widths(frames.len(), &writable);
+        let lies_well = |(frame, width): (&Buffer, &Option<u8>)| {
+            width.is_some() || (frame.as_ptr() as usize).is_multiple_of(ALIGNMENT)
+        };
+        let mut memory = None;
+        if !frames.iter().zip(&widths).all(lies_well) {
             let places = frames.iter().map(|frame| frame.len().next_multiple_of(ALIGNMENT));
-            let mut memory = block::aligned(places.fold(0, usize::saturating_add))?;
-            for frame in &mut frames {
+            memory = Some(block::aligned(places.fold(0, usize::saturating_add))?);
+        }
+        for (frame, width) in frames.iter_mut().zip(widths) {
+            if let Some(width) = width {
+                self.staged = self.staged.saturating_add(frame.len() as u64);
+                *frame = Words::copied(width, frame)?;
+            } else if let Some(memory) = &mut memory {
                 let mut place = memory.split_to(frame.len().next_multiple_of(ALIGNMENT).min(memory.len()));
                 if let Some(to) = place.get_mut(..frame.len()) {
                     to.copy_from_slice(frame);
@@ -375,11 +406,6 @@ impl StreamReceiver {
                     *frame = Buffer::from(place.freeze()).slice_with_length(0, frame.len());
                 }
             }
-        }
-        for (frame, width) in writable {
-            let Some(frame) = frames.get_mut(frame).filter(|_| Words::has_width(width)) else { continue };
-            self.staged = self.staged.saturating_add(frame.len() as u64);
-            *frame = Words::copied(width, frame)?;
         }
         Ok(Frames::new(header, frames))
     }
@@ -402,9 +428,4 @@ fn metadata_needed(pending: &[u8], long_prefix: bool, limits: &Limits) -> usize 
     let allowed = usize::try_from(limits.max_metadata_bytes).unwrap_or(usize::MAX);
     let length = usize::try_from(i32::from_le_bytes(*length)).ok().filter(|length| *length <= allowed);
     prefix.saturating_add(length.unwrap_or_default())
-}
-
-/// The error that the place in the stream was lost by an error before.
-fn lost() -> crate::Error {
-    ErrorKind::Io(std::io::ErrorKind::NotConnected.into()).into()
 }

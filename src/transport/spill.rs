@@ -13,6 +13,7 @@ use crate::decode::Decoder;
 use crate::encode::{Target, to_buffers};
 use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
+use crate::limits::Limits;
 
 pub use super::map::map_trusted;
 
@@ -21,7 +22,8 @@ pub use super::map::map_trusted;
 /// The bytes go to a temporary file in the same folder, which takes the name when it is
 /// complete: whatever fails, or whoever kills the process, the name holds the whole dataframe
 /// or what it held before. They may still be in the system's memory when this returns, and a
-/// loss of power then can lose them; [`write_durable`] waits for the disk.
+/// loss of power then can lose them; [`write_durable`] waits for the disk. A process that is
+/// killed leaves its temporary file behind, whose name starts with `.arrow-frames-`.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -55,12 +57,7 @@ pub fn write(path: impl AsRef<Path>, df: &DataFrame) -> Result<u64> {
 ///
 /// As [`write()`].
 pub fn write_durable(path: impl AsRef<Path>, df: &DataFrame) -> Result<u64> {
-    let path = path.as_ref();
-    let written = save(path, &to_buffers(df, Target::Arrow)?, File::sync_all)?;
-    // The name is the folder's.
-    #[cfg(unix)]
-    File::open(folder(path))?.sync_all()?;
-    Ok(written)
+    write_encoded_durable(path, &to_buffers(df, Target::Arrow)?)
 }
 
 /// [`write()`] of frames that were [encoded](crate::Encoder) with options: compressed, for
@@ -73,26 +70,59 @@ pub fn write_encoded(path: impl AsRef<Path>, frames: &Frames) -> Result<u64> {
     save(path.as_ref(), frames, |_| Ok(()))
 }
 
+/// [`write_encoded`], which returns when the file and its name are on the disk.
+///
+/// # Errors
+///
+/// As [`write_encoded`].
+pub fn write_encoded_durable(path: impl AsRef<Path>, frames: &Frames) -> Result<u64> {
+    let path = path.as_ref();
+    let written = save(path, frames, File::sync_all)?;
+    // The name is the folder's.
+    #[cfg(unix)]
+    File::open(folder(path))?.sync_all()?;
+    Ok(written)
+}
+
 /// Reads a spilled dataframe into memory, and validates all of it.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Io`]; [`ErrorKind::Truncated`] if the file was cut, even between two messages;
-/// [`ErrorKind::BadNumber`] if something follows its end; whatever was changed in it.
+/// [`ErrorKind::Io`]; [`ErrorKind::Truncated`] if the file was cut,
+/// even between two messages; [`ErrorKind::BadNumber`] if something
+/// follows its end; whatever was changed in it.
 pub fn read(path: impl AsRef<Path>) -> Result<DataFrame> {
-    let mut source = StreamSource::new(File::open(path)?);
+    read_with_limits(path, &Limits::default())
+}
+
+/// [`read`] within these limits, which may have to be larger than the default ones for what
+/// becomes more than 8 GiB, or for columns of more than 2³¹ rows that take no bytes.
+///
+/// # Errors
+///
+/// As [`read`]; [`ErrorKind::Limit`].
+pub fn read_with_limits(path: impl AsRef<Path>, limits: &Limits) -> Result<DataFrame> {
+    let mut source = StreamSource::new(File::open(path)?).with_limits(limits.clone());
     let frames = source.read_all()?;
-    let position = source.position();
-    if !source.is_finished() {
-        return Err(ErrorKind::Truncated { part: Part::End, position, needed: 8, available: 0 }.into());
-    }
+    let (is_finished, end) = (source.is_finished(), source.position());
     let (mut file, _) = source.into_parts();
     let trailing = io::copy(&mut file, &mut io::sink())?;
+    check_whole(is_finished, end, end.saturating_add(trailing))?;
+    Decoder::new().with_limits(limits.clone()).decode(frames)
+}
+
+/// Checks that a file of that length holds a stream that came to its end, and nothing else.
+pub(super) fn check_whole(is_finished: bool, end: u64, length: u64) -> Result<()> {
+    if !is_finished {
+        let (needed, available) = (8, 0);
+        return Err(ErrorKind::Truncated { part: Part::End, position: length, needed, available }.into());
+    }
+    let trailing = length.saturating_sub(end);
     if trailing > 0 {
         let number = i64::try_from(trailing).unwrap_or(i64::MAX);
-        return Err(ErrorKind::BadNumber { part: Part::End, position, number }.into());
+        return Err(ErrorKind::BadNumber { part: Part::End, position: end, number }.into());
     }
-    Decoder::new().decode(frames)
+    Ok(())
 }
 
 /// Writes a file that takes its name at the end.

@@ -129,6 +129,8 @@ pub(super) fn slice_body(
     body: usize,
     frames: &mut Vec<Buffer>,
 ) -> Result<usize> {
+    // As where a body is still to come: what is wrong with its frames is told first.
+    let spans = BatchMeta::of(message)?.map(|meta| meta.frames()).transpose()?.unwrap_or_default();
     let available = source.len().saturating_sub(body);
     let length = usize::try_from(message.body_length).unwrap_or(usize::MAX);
     if length > available {
@@ -140,12 +142,10 @@ pub(super) fn slice_body(
         }
         .into());
     }
-    if let Some(meta) = BatchMeta::of(message)? {
-        for span in meta.frames()? {
-            // A span lies inside the body, and the body inside the source.
-            let (offset, length) = (to_usize(span.offset), to_usize(span.length));
-            frames.push(source.slice_with_length(body.saturating_add(offset), length));
-        }
+    for span in spans {
+        // A span lies inside the body, and the body inside the source.
+        let (offset, length) = (to_usize(span.offset), to_usize(span.length));
+        frames.push(source.slice_with_length(body.saturating_add(offset), length));
     }
     Ok(body.saturating_add(length))
 }
@@ -254,7 +254,9 @@ pub(super) fn messages(
 /// Appends the parts of the stream that frames are.
 pub(super) fn plan<'a>(frames: &'a Frames, pieces: &mut Vec<Piece<'a>>) -> Result<()> {
     let header = frames.header();
-    let (messages, end) = messages(header, &Limits::default())?;
+    // It is in memory already, and most likely was encoded here.
+    let limits = Limits { max_metadata_bytes: u64::MAX, max_body_bytes: u64::MAX, ..Limits::default() };
+    let (messages, end) = messages(header, &limits)?;
     let mut body = Bodies::new(frames, &messages);
     for message in &messages {
         pieces.push(Piece::Bytes(header.get(message.envelope.clone()).unwrap_or_default()));

@@ -9,12 +9,13 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::io::SLICES;
+use super::io::{SLICES, check_count};
 use super::memory::ReceiveMemory;
 use super::receive::StreamReceiver;
 use super::send::Outgoing;
-use crate::encode::Encoder;
-use crate::error::{ErrorKind, Result};
+use crate::dataframe::DataFrame;
+use crate::encode::{Encoder, Target, to_buffers};
+use crate::error::Result;
 use crate::frames::Frames;
 use crate::limits::Limits;
 
@@ -33,6 +34,25 @@ pub async fn write_frames_async(writer: &mut (impl AsyncWrite + Unpin), frames: 
     let mut written = 0;
     write_counted(writer, frames.segments()?, &mut written).await?;
     Ok(written)
+}
+
+/// Writes a whole dataframe as an Arrow IPC stream; returns the bytes.
+///
+/// This is [`to_buffers`] and [`write_frames_async`].
+///
+/// # Cancel safety
+///
+/// Not cancel safe.
+///
+/// # Errors
+///
+/// As those.
+pub async fn write_stream_async(
+    writer: &mut (impl AsyncWrite + Unpin),
+    df: &DataFrame,
+    target: Target,
+) -> Result<u64> {
+    write_frames_async(writer, &to_buffers(df, target)?).await
 }
 
 /// Reads a stream's messages from an asynchronous reader, one at a time: what
@@ -190,6 +210,7 @@ pub struct AsyncStreamSink<W> {
     writer: W,
     encoder: Encoder,
     outgoing: Outgoing,
+    is_ended: bool,
 }
 
 impl<W: AsyncWrite + Unpin> AsyncStreamSink<W> {
@@ -202,7 +223,7 @@ impl<W: AsyncWrite + Unpin> AsyncStreamSink<W> {
     pub fn new(writer: W, mut encoder: Encoder, schema: &SchemaRef) -> Result<Self> {
         let mut outgoing = Outgoing::default();
         outgoing.push(encoder.start(schema)?);
-        Ok(AsyncStreamSink { writer, encoder, outgoing })
+        Ok(AsyncStreamSink { writer, encoder, outgoing, is_ended: false })
     }
 
     /// Writes a batch; small ones are held until there are 64 KiB of them.
@@ -223,7 +244,12 @@ impl<W: AsyncWrite + Unpin> AsyncStreamSink<W> {
     pub async fn flush(&mut self) -> Result<()> {
         self.write_pending().await?;
         let writer = &mut self.writer;
-        poll_fn(|context| Pin::new(&mut *writer).poll_flush(context)).await.map_err(Into::into)
+        loop {
+            match poll_fn(|context| Pin::new(&mut *writer).poll_flush(context)).await {
+                Err(error) if error.kind() == IoErrorKind::Interrupted => {}
+                result => return result.map_err(Into::into),
+            }
+        }
     }
 
     /// Writes what is held and the end marker, and flushes the writer. After that, nothing
@@ -233,11 +259,24 @@ impl<W: AsyncWrite + Unpin> AsyncStreamSink<W> {
     ///
     /// As [`Encoder::finish`]; [`ErrorKind::Io`].
     pub async fn finish(&mut self) -> Result<()> {
-        self.outgoing.push(self.encoder.finish()?);
+        if !self.is_ended {
+            self.outgoing.push(self.encoder.finish()?);
+            self.is_ended = true;
+        }
         self.flush().await
     }
 
+    /// The encoder, for its report.
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
     /// The writer.
+    pub fn writer(&self) -> &W {
+        &self.writer
+    }
+
+    /// The writer, without what is held.
     pub fn into_writer(self) -> W {
         self.writer
     }
@@ -267,8 +306,8 @@ async fn write_counted<'a>(
         while !left.is_empty() {
             let write = poll_fn(|context| Pin::new(&mut *writer).poll_write_vectored(context, left));
             match write.await {
-                Ok(0) => return Err(ErrorKind::Io(IoErrorKind::WriteZero.into()).into()),
                 Ok(count) => {
+                    check_count(count, left)?;
                     *written = written.saturating_add(count as u64);
                     IoSlice::advance_slices(&mut left, count);
                 }

@@ -15,6 +15,7 @@
 pub(crate) mod batch;
 pub(crate) mod envelope;
 pub(crate) mod file;
+mod json;
 pub(crate) mod message;
 pub(crate) mod opaque;
 pub(crate) mod schema;

@@ -1,7 +1,7 @@
 //! What this crate writes into field and message metadata: the mark of an opaque column
 //! and the place of its payload. `docs/FORMAT.md` has the format.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_buffer::Buffer;
@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use super::batch::Span;
 use super::envelope::{self, Next};
+use super::json::{entries, parse};
 use super::message::{Header, Message};
 use super::schema::WireSchema;
 use super::{ALIGNMENT, padded, write};
@@ -43,7 +44,7 @@ pub(crate) fn is_mark_of_values(field: &Field) -> bool {
 
 /// The sender's name of an opaque column's type; empty where the mark does not say.
 pub(crate) fn type_name(field: &Field) -> String {
-    MarkParts::of(field).text("type_name").unwrap_or_default()
+    parse(MarkParts::of(field).type_name).unwrap_or_default()
 }
 
 /// What a field says of its opaque column; what it does not say is empty.
@@ -64,13 +65,12 @@ impl Mark {
     pub(crate) fn of(field: &Field, limits: &Limits) -> Mark {
         let parts = MarkParts::of(field);
         Mark {
-            type_name: parts.text("type_name").unwrap_or_default(),
-            vendor_name: parts.text("vendor_name").unwrap_or_default(),
-            field: parts
-                .text("field")
+            type_name: parse(parts.type_name).unwrap_or_default(),
+            vendor_name: parse(parts.vendor_name).unwrap_or_default(),
+            field: parse::<String>(parts.field)
                 .and_then(|base64| read_field(&base64, limits))
                 .filter(|original| original.name() == field.name() && !is_marked(original)),
-            pandas: parts.0.get("pandas").map(|entry| (*entry).get().to_owned()),
+            pandas: parts.pandas.map(|entry| entry.get().to_owned()),
         }
     }
 
@@ -98,16 +98,25 @@ impl Mark {
 }
 
 /// The entries of a mark, none if it is no JSON object.
-struct MarkParts<'m>(BTreeMap<String, &'m RawValue>);
+#[derive(Default)]
+struct MarkParts<'m> {
+    type_name: Option<&'m RawValue>,
+    vendor_name: Option<&'m RawValue>,
+    field: Option<&'m RawValue>,
+    pandas: Option<&'m RawValue>,
+}
 
 impl<'m> MarkParts<'m> {
     fn of(field: &'m Field) -> Self {
         let text = field.metadata().get(FIELD_KEY).map(String::as_str).unwrap_or_default();
-        MarkParts(serde_json::from_str(text).unwrap_or_default())
-    }
-
-    fn text(&self, key: &str) -> Option<String> {
-        serde_json::from_str(self.0.get(key)?.get()).ok()
+        let parts = entries(text, ["type_name", "vendor_name", "field", "pandas"]);
+        let parts = parts.map(|[type_name, vendor_name, field, pandas]| MarkParts {
+            type_name,
+            vendor_name,
+            field,
+            pandas,
+        });
+        parts.unwrap_or_default()
     }
 }
 
@@ -185,33 +194,29 @@ impl MessageNote {
 
 /// Reads the note of a message; `None` if it is none, or of a version that is not known.
 pub(crate) fn parse_note(json: &str) -> Option<MessageNote> {
-    let json: Value = serde_json::from_str(json).ok()?;
-    if json.get("version")?.as_u64()? != VERSION || json.get("device").is_some() {
+    let [version, body_length, opaque, writable, device] =
+        entries(json, ["version", "body_length", "opaque", "writable", "device"])?;
+    if parse(version) != Some(VERSION) || device.is_some() {
         return None;
     }
-    let span = |pair: &Value| Some(Span { offset: pair.get(0)?.as_u64()?, length: pair.get(1)?.as_u64()? });
-    let column = |entry: &Value| {
-        let column = usize::try_from(entry.get("column")?.as_u64()?).ok()?;
-        let frames = entry.get("frames")?.as_array()?;
-        Some((column, frames.iter().map(span).collect::<Option<_>>()?))
+    let column = |entry: &&RawValue| {
+        let [column, frames] = entries(entry.get(), ["column", "frames"])?;
+        let spans: Vec<(u64, u64)> = parse(frames)?;
+        let spans = spans.into_iter().map(|(offset, length)| Span { offset, length });
+        Some((parse(column)?, spans.collect()))
     };
-    let columns: Vec<(usize, Vec<Span>)> = match json.get("opaque") {
+    let columns: Vec<(usize, Vec<Span>)> = match opaque {
         None => Vec::new(),
-        Some(opaque) => opaque.as_array()?.iter().map(column).collect::<Option<_>>()?,
+        Some(_) => parse::<Vec<&RawValue>>(opaque)?.iter().map(column).collect::<Option<_>>()?,
     };
     // Which of two payloads were a column's?
     let mut seen = HashSet::new();
     if !columns.iter().all(|(column, _)| seen.insert(*column)) {
         return None;
     }
-    // A mark that cannot be read is as good as none: it only says where a frame may lie.
-    let mark = |pair: &Value| {
-        let frame = usize::try_from(pair.get(0)?.as_u64()?).ok()?;
-        Some((frame, u8::try_from(pair.get(1)?.as_u64()?).ok()?))
-    };
-    let writable = json.get("writable").and_then(Value::as_array);
-    let writable = writable.map(|marks| marks.iter().filter_map(mark).collect()).unwrap_or_default();
-    Some(MessageNote { body_length: json.get("body_length")?.as_u64()?, columns, writable })
+    // Marks that cannot be read are as good as none: they only say where frames may lie.
+    let writable = parse(writable).unwrap_or_default();
+    Some(MessageNote { body_length: parse(body_length)?, columns, writable })
 }
 
 /// What the note of a message is written from.

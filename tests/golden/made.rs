@@ -29,6 +29,8 @@ enum How {
     NoFile,
     Lz4,
     Zstd,
+    /// Its frames are marked as writable.
+    Writable,
 }
 
 impl Golden {
@@ -63,6 +65,7 @@ impl Golden {
         match self.how {
             How::Plain | How::NoFile => encoder,
             How::Deltas => encoder.with_dictionary_deltas(true),
+            How::Writable => encoder.with_writable(true),
             How::Lz4 => encoder.with_compression(Compression::Lz4),
             How::Zstd => encoder.with_compression(Compression::Zstd(1)),
         }
@@ -91,6 +94,7 @@ pub fn all() -> Vec<Golden> {
         plain("metadata", metadata()),
         Golden { name: "lz4", df: compressible(), how: How::Lz4 },
         Golden { name: "zstd", df: compressible(), how: How::Zstd },
+        Golden { name: "writable", df: dictionaries(), how: How::Writable },
         plain("opaque", opaque()),
         Golden { name: "opaque_zstd", df: opaque(), how: How::Zstd },
         plain("pandas", pickled(&all_forms())),

@@ -52,6 +52,16 @@ const SPILLS: [(&str, &str); 5] = [
     ("CPython pickle 5", "pickle"),
 ];
 
+/// How many bytes the peak of memory may rise by: job, side, and the most.
+const RISES: [(&str, &str, f64); 4] = [
+    ("memory of sending 1 GB", "arrow-frames", 16.0 * MIB),
+    ("memory of receiving 1 GB", "arrow-frames", 1e9 + 16.0 * MIB),
+    ("spill 1 GB, write", "arrow-frames", 16.0 * MIB),
+    ("spill 1 GB, read", "arrow-frames, read by mapping", 4.0 * MIB),
+];
+
+const MIB: f64 = 1024.0 * 1024.0;
+
 /// Rounds of spilling, in which every way has its turn.
 const ROUNDS: usize = 3;
 
@@ -84,9 +94,16 @@ pub fn run(args: Args) -> Outcome {
     let program =
         target_folder()?.join("release/transport-bench").with_extension(std::env::consts::EXE_EXTENSION);
     let mut rows = sockets(&program)?;
+    rows.extend(memory(&program)?);
     rows.extend(spills(&program)?);
     println!("{}", table(&rows));
-    let missed: Vec<String> = TARGETS.iter().filter_map(|target| verdict(&rows, target)).collect();
+    let mut missed: Vec<String> = TARGETS.iter().filter_map(|target| verdict(&rows, target)).collect();
+    for (job, side, most) in RISES {
+        let rise = find(&rows, job, side).and_then(|row| row.rise);
+        if rise.is_none_or(|rise| rise > most) {
+            missed.push(format!("{job}: {side} rises by {rise:?} bytes, not {most}"));
+        }
+    }
     if args.write {
         let page = include_str!("transport/page.md")
             .replace("{machine}", &machine::describe(peers()?)?.text())
@@ -113,6 +130,24 @@ fn sockets(program: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
         Ok(Row { job, side, time: time.parse()?, ratio: ratio.parse()?, rise: None })
     };
     lines.lines().map(row).collect()
+}
+
+/// Sending and receiving in processes of their own, for the peak of memory.
+fn memory(program: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
+    let mut rows = Vec::new();
+    for (job, side, name) in [
+        ("memory of sending 1 GB", "arrow-frames", "send"),
+        ("memory of receiving 1 GB", "arrow-frames", "receive"),
+        ("memory of receiving 1 GB", READER, "receive-theirs"),
+    ] {
+        progress(&format!("{job}, {side}"));
+        let lines = String::from_utf8(output(Command::new(program).args(["memory", name]))?)?;
+        let (time, rise) = figures(&lines, name)?;
+        let first = rows.iter().find(|row: &&Row| row.job == job).map_or(time, |row| row.time);
+        let (job, side) = (job.to_owned(), side.to_owned());
+        rows.push(Row { job, side, time, ratio: time / first, rise: Some(rise) });
+    }
+    Ok(rows)
 }
 
 /// Every way of spilling in a process of its own, so that each has its own peak of memory.
@@ -160,12 +195,14 @@ fn spills(program: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
 /// The time and the rise of memory of writing and of reading.
 fn spill(command: &mut Command) -> Result<[(f64, f64); 2], Box<dyn Error>> {
     let lines = String::from_utf8(output(command)?)?;
-    let number = |what: &str| -> Result<(f64, f64), Box<dyn Error>> {
-        let line = lines.lines().find_map(|line| line.strip_prefix(what)?.strip_prefix('\t'));
-        let (time, rise) = line.and_then(|line| line.split_once('\t')).ok_or("no figures of spilling")?;
-        Ok((time.parse()?, rise.parse()?))
-    };
-    Ok([number("write")?, number("read")?])
+    Ok([figures(&lines, "write")?, figures(&lines, "read")?])
+}
+
+/// The time and the rise of memory of a job among these lines.
+fn figures(lines: &str, job: &str) -> Result<(f64, f64), Box<dyn Error>> {
+    let line = lines.lines().find_map(|line| line.strip_prefix(job)?.strip_prefix('\t'));
+    let (time, rise) = line.and_then(|line| line.split_once('\t')).ok_or("no figures of memory")?;
+    Ok((time.parse()?, rise.parse()?))
 }
 
 fn target_folder() -> Result<PathBuf, Box<dyn Error>> {
@@ -222,6 +259,14 @@ fn targets(rows: &[Row]) -> String {
             let _ = writeln!(text, "| {job} | {side} | {other} | **{ratio:.2}**{missed} | ≤ {most:.2} |");
         }
     }
+    text.push_str("\n| job | side | memory rises by | target |\n|---|---|---:|---:|\n");
+    for (job, side, most) in RISES {
+        if let Some(rise) = find(rows, job, side).and_then(|row| row.rise) {
+            let missed = if rise > most { " (missed)" } else { "" };
+            let (rise, most) = (rise / MIB, most / MIB);
+            let _ = writeln!(text, "| {job} | {side} | **{rise:.1} MiB**{missed} | ≤ {most:.0} MiB |");
+        }
+    }
     text.trim_end().to_owned()
 }
 
@@ -271,7 +316,7 @@ fn markdown(rows: &[Row]) -> String {
 }
 
 fn rise(row: &Row) -> String {
-    row.rise.map_or(String::new(), |bytes| format!("{:.1} MiB", bytes / 1024.0 / 1024.0))
+    row.rise.map_or(String::new(), |bytes| format!("{:.1} MiB", bytes / MIB))
 }
 
 fn median(mut numbers: Vec<f64>) -> f64 {

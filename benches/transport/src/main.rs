@@ -6,9 +6,12 @@
 //!
 //! `sockets [PART OF A NAME]...` measures receiving, sending and small messages over sockets.
 //! `spill SIDE FILE` does one way of spilling in this process, and prints its times and peaks.
+//! `memory send` and `memory receive` do so over a socket, with another process at its other end.
 
 #[cfg(unix)]
 mod flight;
+#[cfg(unix)]
+mod memory;
 #[cfg(unix)]
 mod receive;
 #[cfg(unix)]
@@ -64,6 +67,10 @@ fn main() {
             }
         }
         ["spill", side, file] => spill::run(side, file),
+        #[cfg(unix)]
+        ["memory", side] => memory::run(side),
+        #[cfg(unix)]
+        ["memory-peer", side, address] => memory::peer(side, address),
         _ => eprintln!("nothing to do: this is for `cargo xtask transport`"),
     }
 }

@@ -15,8 +15,9 @@ use crate::{Side, since};
 /// How many messages there are.
 const MESSAGES: usize = 100_000;
 
-/// What every side gathers before it calls the system.
+/// What every side gathers before it calls the system; more does not help (the last side).
 const BUFFER: usize = 64 << 10;
+const LARGE_BUFFER: usize = 1 << 20;
 
 /// All sides, the floor first; nanoseconds are those of one message.
 pub fn sides(transport: Transport, batch: &RecordBatch) -> Vec<Side> {
@@ -36,7 +37,8 @@ pub fn sides(transport: Transport, batch: &RecordBatch) -> Vec<Side> {
     vec![
         side("floor: as many bytes in blocks of 64 KiB", send_bytes, receive_bytes),
         side("arrow-frames StreamSink, StreamSource", send_ours, receive_ours),
-        side("arrow-ipc StreamWriter, StreamReader", send_theirs, receive_theirs),
+        side("arrow-ipc StreamWriter, StreamReader", send_theirs::<BUFFER>, receive_theirs::<BUFFER>),
+        side("the same, buffers of 1 MiB", send_theirs::<LARGE_BUFFER>, receive_theirs::<LARGE_BUFFER>),
     ]
 }
 
@@ -58,8 +60,8 @@ fn receive_ours(socket: Socket) -> usize {
     rows
 }
 
-fn send_theirs(socket: Socket, batch: &RecordBatch) {
-    let buffered = BufWriter::with_capacity(BUFFER, socket);
+fn send_theirs<const SIZE: usize>(socket: Socket, batch: &RecordBatch) {
+    let buffered = BufWriter::with_capacity(SIZE, socket);
     let mut writer = StreamWriter::try_new(buffered, batch.schema_ref()).expect("a schema");
     for _ in 0..MESSAGES {
         writer.write(batch).expect("writes");
@@ -68,8 +70,8 @@ fn send_theirs(socket: Socket, batch: &RecordBatch) {
     writer.flush().expect("writes");
 }
 
-fn receive_theirs(socket: Socket) -> usize {
-    let buffered = BufReader::with_capacity(BUFFER, socket);
+fn receive_theirs<const SIZE: usize>(socket: Socket) -> usize {
+    let buffered = BufReader::with_capacity(SIZE, socket);
     let reader = StreamReader::try_new(buffered, None).expect("reads");
     reader.map(|batch| batch.expect("decodes").num_rows()).sum()
 }

@@ -14,7 +14,7 @@ use arrow_ipc::writer::FileWriter;
 use crate::{floats, since};
 
 /// Rows of ten columns of doubles that are 1 GB.
-const ROWS: usize = 12_500_000;
+pub const ROWS: usize = 12_500_000;
 
 /// Writes a dataframe, drops it, and reads it: prints the nanoseconds and the rise of the memory's
 /// peak of each.
@@ -37,7 +37,8 @@ pub fn run(side: &str, file: &str) {
     });
 }
 
-fn measured(what: &str, job: impl FnOnce()) {
+/// Does a job; prints what it is, its time, and by how many bytes the peak of memory rose.
+pub fn measured(what: &str, job: impl FnOnce()) {
     let before = memory("VmRSS:");
     // Forgets the peak that was.
     let is_reset = fs::write("/proc/self/clear_refs", "5").is_ok();

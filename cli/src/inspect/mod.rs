@@ -25,7 +25,7 @@ pub fn run(args: &InspectArgs) -> Outcome {
     if pickle::is_pickle(&args.file) {
         return pickle::run(args);
     }
-    let (format, bytes) = input::ipc_bytes(&args.file)?;
+    let (format, bytes) = input::ipc_bytes(&args.file, args.from)?;
     let inspected = Inspected::new(&args.file, format, bytes);
     if args.json {
         output::print_json(&json::document(&inspected))?;

@@ -1,5 +1,14 @@
-//! Bytes received into the allocation of a `Vec` of wider elements, so that arrow can change
-//! the array in place: its builders take no other allocation.
+//! Bytes in the allocation of a `Vec` of wider elements, so that arrow can change the array in
+//! place: its builders take no other allocation.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss
+)]
 
 use arrow_buffer::Buffer;
 use zerocopy::IntoBytes;
@@ -12,7 +21,7 @@ const STEP: usize = 256 << 10;
 
 /// A `Vec` of elements of some width, filled byte by byte from its start.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(crate) struct Words {
     vec: WordVec,
     /// Bytes that it will have.
     length: usize,
@@ -42,7 +51,7 @@ macro_rules! each {
 
 impl Words {
     /// Whether elements have this width in bytes.
-    pub(super) fn has_width(width: u8) -> bool {
+    pub(crate) fn has_width(width: u8) -> bool {
         matches!(width, 1 | 2 | 4 | 8 | 16 | 32)
     }
 
@@ -51,7 +60,7 @@ impl Words {
     ///
     /// What is wider than 16 bytes is aligned like two elements of half its width, and takes
     /// the same allocation.
-    pub(super) fn new(width: u8, length: usize) -> Result<Words> {
+    pub(crate) fn new(width: u8, length: usize) -> Result<Words> {
         let mut vec = match width {
             2 => WordVec::W2(Vec::new()),
             4 => WordVec::W4(Vec::new()),
@@ -65,7 +74,7 @@ impl Words {
     }
 
     /// These bytes, moved to such memory.
-    pub(super) fn copied(width: u8, bytes: &[u8]) -> Result<Buffer> {
+    pub(crate) fn copied(width: u8, bytes: &[u8]) -> Result<Buffer> {
         let mut words = Words::new(width, bytes.len())?;
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -81,7 +90,7 @@ impl Words {
     }
 
     /// The memory behind the first `filled` bytes, a step of it at most.
-    pub(super) fn space(&mut self, filled: usize) -> &mut [u8] {
+    pub(crate) fn space(&mut self, filled: usize) -> &mut [u8] {
         let end = filled.saturating_add(STEP).min(self.length);
         let space = each!(&mut self.vec, vec => {
             let count = elements(vec, end);
@@ -94,7 +103,7 @@ impl Words {
     }
 
     /// The first `length` bytes, in this allocation.
-    pub(super) fn freeze(self, length: usize) -> Buffer {
+    pub(crate) fn freeze(self, length: usize) -> Buffer {
         let buffer = each!(self.vec, vec => Buffer::from_vec(vec));
         buffer.slice_with_length(0, length.min(buffer.len()))
     }
