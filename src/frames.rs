@@ -46,25 +46,40 @@ impl Frames {
         (self.header, self.buffers)
     }
 
-    /// The messages of several frames as one.
-    pub(crate) fn joined(parts: Vec<Frames>) -> Frames {
+    /// Bytes of the header and all frames, without padding.
+    pub fn num_bytes(&self) -> usize {
+        self.buffers.iter().map(Buffer::len).fold(self.header.len(), usize::saturating_add)
+    }
+}
+
+/// Frames one after another, as the messages of one stream came: one header, and all buffers.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # use std::sync::Arc;
+/// # use arrow::array::{ArrayRef, Int8Array, RecordBatch};
+/// # let a: ArrayRef = Arc::new(Int8Array::from(vec![1, 2, 3]));
+/// # let batch = RecordBatch::try_from_iter([("a", a)])?;
+/// use arrow_frames::{Encoder, Frames, Target, from_buffers};
+///
+/// let mut encoder = Encoder::new(Target::Arrow);
+/// let parts = [encoder.start(&batch.schema())?, encoder.encode_batch(&batch)?, encoder.finish()?];
+/// let frames: Frames = parts.into_iter().collect();
+/// assert_eq!(from_buffers(frames)?.into_record_batch()?, batch);
+/// # Ok(()) }
+/// ```
+impl FromIterator<Frames> for Frames {
+    fn from_iter<I: IntoIterator<Item = Frames>>(parts: I) -> Self {
         let mut parts = parts.into_iter();
         let Some(first) = parts.next() else { return Frames::default() };
-        if parts.len() == 0 {
-            return first;
-        }
+        let Some(second) = parts.next() else { return first };
         let (header, mut buffers) = first.into_parts();
         let mut header = header.to_vec();
-        for part in parts {
+        for part in std::iter::once(second).chain(parts) {
             let (message, frames) = part.into_parts();
             header.extend_from_slice(&message);
             buffers.extend(frames);
         }
         Frames::new(header, buffers)
-    }
-
-    /// Bytes of the header and all frames, without padding.
-    pub fn num_bytes(&self) -> usize {
-        self.buffers.iter().map(Buffer::len).fold(self.header.len(), usize::saturating_add)
     }
 }

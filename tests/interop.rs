@@ -397,6 +397,66 @@ fn we_read_what_pyarrow_writes() {
 }
 
 #[test]
+fn what_pyarrow_sends_is_decoded_without_a_copy() {
+    // Decimals and views, which need 16 bytes where pyarrow pads to 8: a stream over a pipe.
+    let script = "
+import sys
+from decimal import Decimal
+import pyarrow as pa
+rows = 50_001
+table = pa.table({
+    'flag': pa.array([n % 3 == 0 for n in range(rows)]),
+    'price': pa.array([None if n % 7 == 0 else Decimal(n) for n in range(rows)], pa.decimal128(38, 0)),
+    'name': pa.array([f'name number {n}' for n in range(rows)], pa.string_view()),
+    'text': pa.array([f'text {n}' for n in range(rows)]),
+})
+with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as writer:
+    writer.write_table(table, max_chunksize=40_000)
+";
+    let interpreter = std::env::var_os("ARROW_FRAMES_PYTHON").expect("`cargo xtask test` sets it");
+    let mut sender = Command::new(interpreter);
+    let mut sender = sender.args(["-c", script]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut source = StreamSource::new(sender.stdout.take().unwrap());
+    let frames = source.read_all().unwrap();
+    assert!(source.is_finished() && sender.wait().unwrap().success());
+    let large = frames.buffers().iter().filter(|frame| frame.len() >= 64 << 10).count();
+    assert!(large >= 8, "{large} buffers are large");
+    let mut decoder = Decoder::new().with_max_copied_bytes(0);
+    let batch = decoder.decode(frames).unwrap().into_record_batch().unwrap();
+    assert_eq!(batch.column(1).as_primitive::<Decimal128Type>().value(50_000), 50_000);
+    assert_eq!(batch.column(2).as_string_view().value(49_999), "name number 49999");
+    assert_eq!(batch.column(3).as_string::<i32>().value(50_000), "text 50000");
+}
+
+#[test]
+#[cfg(feature = "spill")]
+fn pyarrow_maps_a_spilled_dataframe_without_a_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("part.arrows");
+    let column: ArrayRef = Arc::new(Int64Array::from_iter_values(0..100_000));
+    let text: ArrayRef = Arc::new(StringArray::from_iter_values((0..100_000).map(|n| n.to_string())));
+    let batch = RecordBatch::try_from_iter([("n", column), ("text", text)]).unwrap();
+    arrow_frames::spill::write(&path, &batch.into()).unwrap();
+    let script = folder.path().join("map.py");
+    fs::write(
+        &script,
+        "
+import sys
+import pyarrow as pa
+before = pa.total_allocated_bytes()
+table = pa.ipc.open_stream(pa.memory_map(sys.argv[1])).read_all()
+assert pa.total_allocated_bytes() == before
+print(table.num_rows, table['n'][99_999], table['text'][99_999])
+",
+    )
+    .unwrap();
+    let interpreter = std::env::var_os("ARROW_FRAMES_PYTHON").expect("`cargo xtask test` sets it");
+    let output = Command::new(interpreter).arg(&script).arg(&path).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "100000 99999 99999");
+}
+
+#[test]
 fn copies_of_misaligned_pyarrow_buffers_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     python("write_theirs.py", &[folder.path()]);

@@ -214,7 +214,7 @@ impl<R: Read> StreamSource<R> {
         while let Some(frames) = self.next()? {
             all.push(frames);
         }
-        Ok(Frames::joined(all))
+        Ok(all.into_iter().collect())
     }
 
     /// Whether the end marker has come.

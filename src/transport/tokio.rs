@@ -146,7 +146,7 @@ impl<R: AsyncRead + Unpin> AsyncStreamSource<R> {
         while let Some(frames) = self.next().await? {
             all.push(frames);
         }
-        Ok(Frames::joined(all))
+        Ok(all.into_iter().collect())
     }
 
     /// Whether the end marker has come.

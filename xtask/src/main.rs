@@ -6,6 +6,7 @@ mod allowlist;
 mod conformance;
 mod corpus;
 mod golden;
+mod leaks;
 mod pandas;
 mod performance;
 mod pickle;
@@ -33,6 +34,7 @@ enum Task {
     Conformance(conformance::Args),
     Corpus(corpus::Args),
     Golden(golden::Args),
+    Leaks(leaks::Args),
     Pandas(pandas::Args),
     Pickle(pickle::Args),
     #[command(hide = true)]
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Task::Conformance(args) => conformance::run(args),
         Task::Corpus(args) => corpus::run(args),
         Task::Golden(args) => golden::run(args),
+        Task::Leaks(args) => leaks::run(args),
         Task::Pandas(args) => pandas::run(args),
         Task::Pickle(args) => pickle::run(args),
         Task::Probe(args) => conformance::probe::run(args),

@@ -1,0 +1,90 @@
+//! `cargo xtask leaks`: the transports under valgrind.
+//!
+//! Memory that is received into is shared by arrays, recycled, mapped and handed to arrow to change in
+//! place. What the tests cannot see of that, valgrind does: memory that is lost, freed twice, or
+//! read before anything was written to it.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use serde_json::Value;
+
+use crate::Outcome;
+use crate::process::{self, output, progress};
+
+/// The tests of each binary that are run; valgrind makes all of them some thirty times slower.
+const TESTS: [(&str, &[&str]); 5] = [
+    (
+        "receive",
+        &[
+            "a_body_of_ours",
+            "a_readers_error",
+            "asking_for_writable",
+            "every_buffer_of_a_large_body",
+            "frames_that_were_not_marked",
+            "marked_frames",
+            "marks_that_make_no_sense",
+            "recycled_memory",
+            "small_messages",
+            "what_follows",
+        ],
+    ),
+    ("sinks", &["a_sink", "a_batch_that_is_refused", "a_writer_that_takes_nothing"]),
+    ("packed", &["aligned_blobs", "unpacking", "the_remainder", "frames_that_are_not"]),
+    ("spill", &["a_mapped_array", "options_of_the_encoder", "what_was_there", "it_is_an_ordinary_stream"]),
+    ("asynchronous", &["reading_can_be_cancelled", "writing_can_be_cancelled", "writable_frames"]),
+];
+
+/// The exit code of a program in which valgrind found something.
+const FOUND: &str = "99";
+
+/// Run the tests of the transports under valgrind
+///
+/// Fails if a test fails, memory is lost, or memory is used that is not there. valgrind must be
+/// installed.
+#[derive(clap::Args)]
+pub struct Args {}
+
+/// Runs the task.
+pub fn run(_: Args) -> Outcome {
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        return Err("valgrind is not installed: on Debian, `apt-get install valgrind`".into());
+    }
+    progress("building the tests");
+    let programs = programs()?;
+    for (name, filters) in TESTS {
+        let (_, program) = programs
+            .iter()
+            .find(|(built, _)| built == name)
+            .ok_or_else(|| format!("cargo names no executable of the test {name}"))?;
+        progress(&format!("{name} under valgrind"));
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["--quiet", "--error-exitcode", FOUND, "--leak-check=full"]);
+        // What is still referred to at the end is the test harness's and tokio's.
+        valgrind.args(["--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"]);
+        valgrind.arg(program).args(filters).arg("--test-threads=1");
+        let status = process::status(&mut valgrind)?;
+        if !status.success() {
+            progress(&format!("{name} ended with {status}"));
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The test binaries, by name.
+fn programs() -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
+    let mut cargo = process::cargo();
+    cargo.args(["test", "--workspace", "--all-features", "--no-run", "--quiet", "--message-format", "json"]);
+    for (name, _) in TESTS {
+        cargo.args(["--test", name]);
+    }
+    let messages = String::from_utf8(output(&mut cargo)?)?;
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let program = |message: Value| {
+        let name = message["target"]["name"].as_str()?.to_owned();
+        Some((name, message["executable"].as_str()?.into()))
+    };
+    Ok(messages.filter_map(program).collect())
+}
