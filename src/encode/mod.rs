@@ -252,6 +252,10 @@ impl Encoder {
     /// Continues the stream with a batch: the frames of its messages, and of the
     /// dictionaries that are new or have changed.
     ///
+    /// For pandas a categorical has the categories of this batch. A reader joins those of
+    /// several batches, but refuses ordered ones that are not the same in each;
+    /// [`encode`](Encoder::encode) gives all batches the same.
+    ///
     /// # Errors
     ///
     /// [`ErrorKind::Unstarted`], [`ErrorKind::SchemaMismatch`], [`ErrorKind::CopyLimit`],

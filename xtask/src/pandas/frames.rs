@@ -51,7 +51,7 @@ pub fn all() -> Result<Vec<Case>, Error> {
     cases.push(encode("ordered categories that continue each other", "plain", plain(), &df, &truth)?);
     // What the encoder has sent it cannot add to, and pandas does not join such by itself.
     truth.refused = VERSIONS.map(|_| Some("TypeError: to union ordered Categoricals".to_owned()));
-    cases.push(streamed("the same, encoded one by one", "plain", &df, truth)?);
+    cases.push(streamed("such categories, encoded one by one", "plain", &df, truth)?);
     Ok(cases)
 }
 
