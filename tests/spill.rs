@@ -275,7 +275,9 @@ fn mapping_reads_no_rows_of_any_type() {
     }
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = folder.path().join("part.arrows");
-    const ROWS: usize = 1_000_000;
+    const ROWS: usize = 4_000_000;
+    /// The system may map two megabytes where one byte is read: metadata, the last offset.
+    const TOUCHED: usize = 3 * (2 << 20);
     let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..ROWS as i64));
     let item = Arc::new(Field::new_list_field(DataType::Int64, true));
     let offsets: Vec<i64> = (0..ROWS as i64).collect();
@@ -323,7 +325,7 @@ fn mapping_reads_no_rows_of_any_type() {
         let df = map(&path).unwrap();
         let (after, _) = resident();
         assert_eq!(df.num_rows(), ROWS);
-        assert!(after.saturating_sub(before) < 1 << 20, "{name}: {before} → {after}");
+        assert!(after.saturating_sub(before) <= TOUCHED, "{name}: {before} → {after}");
     }
 }
 
