@@ -240,7 +240,7 @@ impl<W: AsyncWrite + Unpin> AsyncStreamSink<W> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`].
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub async fn flush(&mut self) -> Result<()> {
         self.write_pending().await?;
         let writer = &mut self.writer;
@@ -257,7 +257,7 @@ impl<W: AsyncWrite + Unpin> AsyncStreamSink<W> {
     ///
     /// # Errors
     ///
-    /// As [`Encoder::finish`]; [`ErrorKind::Io`].
+    /// As [`Encoder::finish`]; [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub async fn finish(&mut self) -> Result<()> {
         if !self.is_ended {
             self.outgoing.push(self.encoder.finish()?);
