@@ -31,7 +31,14 @@ const MESSAGE_LENGTH: usize = 8;
 
 /// Reads every blob that `vectors.json` lists: what spill files hold, and what sockets carry.
 pub fn run(dir: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
-    let index: Value = serde_json::from_slice(&fs::read(dir.join("vectors.json"))?)?;
+    let index = fs::read_to_string(dir.join("vectors.json"))?;
+    // Python writes a number that JSON does not have; nothing here looks at it.
+    let is_no_number = |line: &&str| line.trim().trim_end_matches(',') == "NaN";
+    let index: String = index
+        .lines()
+        .map(|line| if is_no_number(&line) { line.replace("NaN", "0") } else { line.to_owned() })
+        .collect();
+    let index: Value = serde_json::from_str(&index)?;
     let vectors = index["vectors"].as_object().ok_or("vectors.json has no vectors")?;
     let mut rows = Vec::new();
     for vector in vectors.values() {
