@@ -36,9 +36,6 @@ const TESTS: [(&str, &[&str]); 5] = [
     ("asynchronous", &["reading_can_be_cancelled", "writing_can_be_cancelled", "writable_frames"]),
 ];
 
-/// The exit code of a program in which valgrind found something.
-const FOUND: &str = "99";
-
 /// Run the tests of the transports under valgrind
 ///
 /// Fails if a test fails, memory is lost, or memory is used that is not there. valgrind must be
@@ -60,7 +57,7 @@ pub fn run(_: Args) -> Outcome {
             .ok_or_else(|| format!("cargo names no executable of the test {name}"))?;
         progress(&format!("{name} under valgrind"));
         let mut valgrind = Command::new("valgrind");
-        valgrind.args(["--quiet", "--error-exitcode", FOUND, "--leak-check=full"]);
+        valgrind.args(["--quiet", "--error-exitcode=99", "--leak-check=full"]);
         // What is still referred to at the end is the test harness's and tokio's.
         valgrind.args(["--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"]);
         valgrind.arg(program).args(filters).arg("--test-threads=1");
