@@ -4,11 +4,7 @@
 //! place. What the tests cannot see of that, valgrind does: memory that is lost, freed twice, or
 //! read before anything was written to it.
 
-use std::error::Error;
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
-
-use serde_json::Value;
 
 use crate::Outcome;
 use crate::process::{self, output, progress};
@@ -49,12 +45,12 @@ pub fn run(_: Args) -> Outcome {
         return Err("valgrind is not installed: on Debian, `apt-get install valgrind`".into());
     }
     progress("building the tests");
-    let programs = programs()?;
+    let mut arguments =
+        vec!["test", "--workspace", "--exclude", "transport-bench", "--all-features", "--no-run"];
+    arguments.extend(TESTS.iter().flat_map(|(name, _)| ["--test", name]));
+    let built = process::built(&arguments)?;
     for (name, filters) in TESTS {
-        let (_, program) = programs
-            .iter()
-            .find(|(built, _)| built == name)
-            .ok_or_else(|| format!("cargo names no executable of the test {name}"))?;
+        let program = process::executable(&built, name)?;
         progress(&format!("{name} under valgrind"));
         let mut valgrind = Command::new("valgrind");
         valgrind.args(["--quiet", "--error-exitcode=99", "--leak-check=full"]);
@@ -69,30 +65,4 @@ pub fn run(_: Args) -> Outcome {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The test binaries, by name.
-fn programs() -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
-    let mut cargo = process::cargo();
-    cargo.args([
-        "test",
-        "--workspace",
-        "--exclude",
-        "transport-bench",
-        "--all-features",
-        "--no-run",
-        "--quiet",
-        "--message-format",
-        "json",
-    ]);
-    for (name, _) in TESTS {
-        cargo.args(["--test", name]);
-    }
-    let messages = String::from_utf8(output(&mut cargo)?)?;
-    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let program = |message: Value| {
-        let name = message["target"]["name"].as_str()?.to_owned();
-        Some((name, message["executable"].as_str()?.into()))
-    };
-    Ok(messages.filter_map(program).collect())
 }

@@ -14,6 +14,7 @@ mod process;
 mod python;
 mod ratios;
 mod readers;
+mod table;
 mod test;
 mod testdata;
 mod transport;

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use clap::Args as Arguments;
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{Table, presets};
 
-use crate::performance::{self, Part, machine, time};
+use crate::performance::{self, Part, machine, median, time};
 use crate::process::{self, output, progress};
-use crate::{Outcome, pandas};
+use crate::{Outcome, pandas, table};
 
 /// Measure writing and reading pickles beside CPython and print the ratio of each job
 ///
@@ -121,11 +121,7 @@ fn table(rows: &[Row]) -> Table {
     table.load_style(presets::UTF8_FULL_CONDENSED);
     table.set_header(HEADER);
     table.add_rows(rows.iter().map(Row::cells));
-    for column in 2..6 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    table::align_right(&mut table, 2..6);
     table
 }
 
@@ -189,9 +185,4 @@ impl Drop for Side {
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }
-}
-
-fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    numbers.get(numbers.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -52,13 +52,26 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>, Box<dyn Error>> {
 
 /// Builds a benchmark of the library and says where it is.
 pub fn benchmark(name: &str) -> Result<PathBuf, Box<dyn Error>> {
-    let arguments = ["bench", "--package", "arrow-frames", "--bench", name, "--no-run"];
+    executable(&built(&["bench", "--package", "arrow-frames", "--bench", name, "--no-run"])?, name)
+}
+
+/// Has cargo build something, and returns the executables by the names of their targets.
+pub fn built(arguments: &[&str]) -> Result<Vec<(String, PathBuf)>, Box<dyn Error>> {
     let messages = output(cargo().args(arguments).args(["--quiet", "--message-format", "json"]))?;
     let messages = String::from_utf8(messages)?;
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let built = messages.rev().find(|message| message["target"]["name"] == name);
-    let program = built.as_ref().and_then(|message| message["executable"].as_str()).map(PathBuf::from);
-    program.ok_or_else(|| format!("cargo names no executable of the benchmark {name}").into())
+    let program = |message: Value| {
+        let name = message["target"]["name"].as_str()?.to_owned();
+        Some((name, message["executable"].as_str()?.into()))
+    };
+    Ok(messages.filter_map(program).collect())
+}
+
+/// The executable of that name among those that were built.
+pub fn executable(built: &[(String, PathBuf)], name: &str) -> Result<PathBuf, Box<dyn Error>> {
+    let found = built.iter().rev().find(|(target, _)| target == name);
+    let (_, program) = found.ok_or_else(|| format!("cargo names no executable of {name}"))?;
+    Ok(program.clone())
 }
 
 fn check(command: &Command, status: ExitStatus) -> Result<(), Box<dyn Error>> {

@@ -9,10 +9,10 @@ mod plot;
 use std::process::ExitCode;
 
 use clap::Args as Arguments;
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{Table, presets};
 
 use crate::performance::{self, Part, machine, time};
-use crate::{Outcome, process};
+use crate::{Outcome, process, table};
 use measure::Row;
 
 const PLOT: &str = "docs/performance.svg";
@@ -57,7 +57,7 @@ pub fn run(args: Args) -> Outcome {
     }
     println!("{}", table(&rows));
     if args.write {
-        let machine = machine::describe(format!("arrow-ipc {}", version_of_peer()?))?;
+        let machine = machine::describe(machine::pinned("arrow-ipc")?)?;
         std::fs::write(process::root().join(PLOT), plot::svg(&rows, &machine))?;
         process::progress(&format!("wrote {PLOT}"));
         performance::write(Part::Codec, &page::markdown(&rows, &machine))?;
@@ -98,17 +98,6 @@ fn table(rows: &[Row]) -> Table {
             ]);
         }
     }
-    for column in [1, 2, 4, 5, 6] {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    table::align_right(&mut table, [1, 2, 4, 5, 6]);
     table
-}
-
-fn version_of_peer() -> Result<String, Box<dyn std::error::Error>> {
-    let lock = std::fs::read_to_string(process::root().join("Cargo.lock"))?;
-    let (_, package) =
-        lock.split_once("name = \"arrow-ipc\"\nversion = \"").ok_or("no arrow-ipc in Cargo.lock")?;
-    Ok(package.split('"').next().unwrap_or_default().to_owned())
 }

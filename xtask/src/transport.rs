@@ -6,15 +6,15 @@
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use clap::Args as Arguments;
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{Table, presets};
 
-use crate::performance::{machine, time};
+use crate::performance::{machine, median, time};
 use crate::process::{self, output, progress};
-use crate::{Outcome, pandas};
+use crate::{Outcome, pandas, table};
 
 const PAGE: &str = "docs/TRANSPORT.md";
 
@@ -91,9 +91,8 @@ struct Row {
 /// Runs the task.
 pub fn run(args: Args) -> Outcome {
     progress("building the benchmark");
-    process::must(process::cargo().args(["build", "--release", "--quiet", "--package", "transport-bench"]))?;
-    let program =
-        target_folder()?.join("release/transport-bench").with_extension(std::env::consts::EXE_EXTENSION);
+    let built = process::built(&["build", "--release", "--package", "transport-bench"])?;
+    let program = process::executable(&built, "transport-bench")?;
     let mut rows = sockets(&program)?;
     rows.extend(memory(&program)?);
     rows.extend(spills(&program)?);
@@ -155,7 +154,8 @@ fn memory(program: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
 fn spills(program: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     let python = pandas::last()?;
     let script = process::root().join("benches/spill.py");
-    let folder = tempfile::tempdir_in(target_folder()?)?;
+    // Beside the program: a folder for temporary files may lie in memory.
+    let folder = tempfile::tempdir_in(program.parent().ok_or("a program in no folder")?)?;
     let file = folder.path().join("spilled");
     let mut measured = vec![vec![]; SPILLS.len()];
     for round in 1..=ROUNDS {
@@ -206,33 +206,16 @@ fn figures(lines: &str, job: &str) -> Result<(f64, f64), Box<dyn Error>> {
     Ok((time.parse()?, rise.parse()?))
 }
 
-fn target_folder() -> Result<PathBuf, Box<dyn Error>> {
-    let metadata = output(process::cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
-    let metadata: serde_json::Value = serde_json::from_slice(&metadata)?;
-    let folder = metadata["target_directory"].as_str().ok_or("cargo names no target folder")?;
-    Ok(folder.into())
-}
-
 /// The versions of the peers.
 fn peers() -> Result<String, Box<dyn Error>> {
-    let lock = fs::read_to_string(process::root().join("Cargo.lock"))?;
-    let version = |package: &str| -> Result<String, Box<dyn Error>> {
-        let start = format!("name = \"{package}\"\nversion = \"");
-        let (_, rest) = lock.split_once(&start).ok_or_else(|| format!("no {package} in Cargo.lock"))?;
-        Ok(format!("{package} {}", rest.split('"').next().unwrap_or_default()))
-    };
     let python = output(Command::new(pandas::last()?).args([
         "-c",
         "import platform, pyarrow; print(f'pyarrow {pyarrow.__version__}, CPython {platform.python_version()}')",
     ]))?;
     let python = String::from_utf8(python)?;
-    Ok(format!(
-        "{}, {}, {}, {}",
-        version("arrow-ipc")?,
-        version("arrow-flight")?,
-        version("tonic")?,
-        python.trim()
-    ))
+    let ours = ["arrow-ipc", "arrow-flight", "tonic"].map(machine::pinned);
+    let ours = ours.into_iter().collect::<Result<Vec<_>, _>>()?.join(", ");
+    Ok(format!("{ours}, {}", python.trim()))
 }
 
 /// A row of a job.
@@ -286,11 +269,7 @@ fn table(rows: &[Row]) -> Table {
             ]);
         }
     }
-    for column in [1, 2, 3] {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    table::align_right(&mut table, [1, 2, 3]);
     table
 }
 
@@ -318,9 +297,4 @@ fn markdown(rows: &[Row]) -> String {
 
 fn rise(row: &Row) -> String {
     row.rise.map_or(String::new(), |bytes| format!("{:.1} MiB", bytes / MIB))
-}
-
-fn median(mut numbers: Vec<f64>) -> f64 {
-    numbers.sort_by(f64::total_cmp);
-    numbers[numbers.len() / 2]
 }

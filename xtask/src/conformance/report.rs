@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{Table, presets};
 
 use super::corpus::{Case, Form, Group};
 use super::expected::Expected;
 use super::peers::Verdict;
+use crate::table;
 
 /// What came of a case.
 pub struct Row {
@@ -98,11 +99,7 @@ pub fn print(rows: &[Row]) {
     for counts in counts(rows) {
         table.add_row(counts);
     }
-    for column in 1..HEADER.len() {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    table::align_right(&mut table, 1..HEADER.len());
     println!("{table}");
     for row in rows.iter().filter(|row| !row.is_right()) {
         println!("MISSED {} as a {}: {}", row.path, row.form.name(), row.faults());

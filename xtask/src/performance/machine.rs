@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 use std::thread;
 
-use crate::process::output;
+use crate::process::{output, root};
 
 /// A machine and what runs on it, as text.
 pub struct Machine {
@@ -46,6 +46,14 @@ pub fn describe(peer: String) -> Result<Machine, Box<dyn Error>> {
         peer,
         date: says("date", &["-u", "+%Y-%m-%d"])?,
     })
+}
+
+/// The name and the version of a package that Cargo.lock pins.
+pub fn pinned(package: &str) -> Result<String, Box<dyn Error>> {
+    let lock = fs::read_to_string(root().join("Cargo.lock"))?;
+    let start = format!("name = \"{package}\"\nversion = \"");
+    let (_, rest) = lock.split_once(&start).ok_or_else(|| format!("no {package} in Cargo.lock"))?;
+    Ok(format!("{package} {}", rest.split('"').next().unwrap_or_default()))
 }
 
 impl Machine {

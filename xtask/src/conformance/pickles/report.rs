@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{Table, presets};
 
 use super::super::report::push_line;
 use super::{Group, Outcome, Row};
+use crate::table;
 
 /// Prints the table, what is not as expected, and the worst time and memory.
 pub fn print(rows: &[Row]) {
@@ -15,11 +16,7 @@ pub fn print(rows: &[Row]) {
     for counts in counts(rows) {
         table.add_row(counts);
     }
-    for column in 1..HEADER.len() {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    table::align_right(&mut table, 1..HEADER.len());
     println!("{table}");
     for row in rows.iter().filter(|row| !row.is_right()) {
         println!("MISSED {}: {}", row.path, row.faults.join("; "));
