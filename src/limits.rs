@@ -47,7 +47,14 @@ impl Limits {
         max_rows_without_bytes: u64::MAX,
         max_depth: usize::MAX,
     };
+
+    /// For what is in memory already, most likely encoded by a process like this one: only what
+    /// would exhaust the stack is limited.
+    pub(crate) const DEPTH: Limits = Limits { max_depth: DEFAULT_DEPTH, ..Limits::NONE };
 }
+
+/// Levels of nested types by default.
+const DEFAULT_DEPTH: usize = 128;
 
 impl Default for Limits {
     fn default() -> Self {
@@ -57,7 +64,7 @@ impl Default for Limits {
             max_stream_bytes: u64::MAX,
             max_decompressed_bytes: 8 << 30,
             max_rows_without_bytes: i32::MAX as u64,
-            max_depth: 128,
+            max_depth: DEFAULT_DEPTH,
         }
     }
 }

@@ -107,9 +107,8 @@ pub struct Decoder {
     trust: Trust,
     writable: bool,
     stream: Option<Stream>,
-    finished: bool,
-    /// Where the end marker of the last call ended.
-    end: usize,
+    /// Where the end marker of the last call ended, if it came to one.
+    end: Option<usize>,
 }
 
 /// What is known of the stream being read.
@@ -144,8 +143,7 @@ impl Decoder {
             trust: Trust::validate(),
             writable: false,
             stream: None,
-            finished: false,
-            end: 0,
+            end: None,
         }
     }
 
@@ -223,7 +221,7 @@ impl Decoder {
     /// Whether the last call came to the end-of-stream marker. If it did not, the stream
     /// goes on, or was cut between two messages.
     pub fn is_finished(&self) -> bool {
-        self.finished
+        self.end.is_some()
     }
 
     /// The schema of what is decoded, once it is known: the stream's, projected.
@@ -275,10 +273,10 @@ impl Decoder {
         self.decode_messages(&stream.into(), None)
     }
 
-    /// Where the end marker of the last call ended in its header or stream.
+    /// Where the end marker of the last call ended in its header or stream, if it came to one.
     #[cfg(feature = "spill")]
-    pub(crate) fn end(&self) -> u64 {
-        self.end as u64
+    pub(crate) fn end(&self) -> Option<u64> {
+        self.end.map(|end| end as u64)
     }
 
     /// Turns opaque columns into Arrow arrays, as far as they have an Arrow type: those that
@@ -315,7 +313,7 @@ impl Decoder {
     fn decode_messages(&mut self, messages: &Buffer, frames: Option<Vec<Buffer>>) -> Result<DataFrame> {
         self.copies.reset();
         self.copies.max_expanded = Some(self.limits.max_decompressed_bytes);
-        self.finished = false;
+        self.end = None;
         let mut stream = self.stream.take();
         let limits = &self.limits;
         let mut work = Work {
@@ -332,8 +330,7 @@ impl Decoder {
             let envelope = match envelope::next(messages, position, limits)? {
                 Next::Message(envelope) => envelope,
                 Next::End { end } => {
-                    self.finished = true;
-                    self.end = end;
+                    self.end = Some(end);
                     break;
                 }
                 Next::Nothing => break,

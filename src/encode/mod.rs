@@ -26,6 +26,7 @@ use crate::dataframe::{Batch, Column, DataFrame, OpaqueColumn, check_same_schema
 use crate::error::{ErrorKind, Result};
 use crate::frames::Frames;
 use crate::pickle::Forms;
+use crate::wire::batch::Span;
 use crate::wire::opaque::{self, MESSAGE_KEY, NoteParts};
 use crate::wire::schema::WireSchema;
 use crate::wire::write::{self, BatchParts, DictionaryParts};
@@ -403,27 +404,7 @@ impl Encoder {
         for met in std::mem::take(&mut body.dictionaries) {
             self.push_dictionary(schema, dictionaries, out, met, trim)?;
         }
-        let codec = self.compression.map(Compression::codec);
-        let body_length = body.length();
-        let note = NoteParts { body_length, codec, opaque: &spans, writable: &body.widths };
-        let parts = BatchParts {
-            rows,
-            nodes: &body.nodes,
-            buffers: &body.buffers,
-            variadic: &body.variadic,
-            codec,
-            body_length,
-        };
-        match note.write() {
-            None => write::batch(&mut self.builder, &mut out.header, &parts, None, metadata)?,
-            Some(note) => {
-                let metadata = metadata.clone().with(MESSAGE_KEY, note);
-                write::batch(&mut self.builder, &mut out.header, &parts, None, &metadata)?;
-            }
-        }
-        out.frames.append(&mut body.frames);
-        self.spare.push(body);
-        Ok(())
+        self.push_message(out, body, rows, &spans, None, metadata)
     }
 
     /// Sends a dictionary, and those inside its values first, unless the receiver has it.
@@ -453,22 +434,38 @@ impl Encoder {
         for met in std::mem::take(&mut body.dictionaries) {
             self.push_dictionary(schema, dictionaries, out, met, trim)?;
         }
+        let dictionary = DictionaryParts { id: field.id, is_delta: update.is_delta };
+        self.push_message(out, body, update.values.len(), &[], Some(&dictionary), &Metadata::new())
+    }
+
+    /// Writes the message of a body, and hands its frames out.
+    fn push_message(
+        &mut self,
+        out: &mut Output,
+        mut body: Body,
+        rows: usize,
+        opaque: &[(usize, Vec<Span>)],
+        dictionary: Option<&DictionaryParts>,
+        metadata: &Metadata,
+    ) -> Result<()> {
         let codec = self.compression.map(Compression::codec);
         let body_length = body.length();
         let parts = BatchParts {
-            rows: update.values.len(),
+            rows,
             nodes: &body.nodes,
             buffers: &body.buffers,
             variadic: &body.variadic,
             codec,
             body_length,
         };
-        let mut metadata = Metadata::new();
-        if let Some(note) = (NoteParts { body_length, codec, opaque: &[], writable: &body.widths }).write() {
-            metadata.insert(MESSAGE_KEY, note);
+        let note = NoteParts { body_length, codec, opaque, writable: &body.widths };
+        match note.write() {
+            None => write::batch(&mut self.builder, &mut out.header, &parts, dictionary, metadata)?,
+            Some(note) => {
+                let metadata = metadata.clone().with(MESSAGE_KEY, note);
+                write::batch(&mut self.builder, &mut out.header, &parts, dictionary, &metadata)?;
+            }
         }
-        let dictionary = DictionaryParts { id: field.id, is_delta: update.is_delta };
-        write::batch(&mut self.builder, &mut out.header, &parts, Some(&dictionary), &metadata)?;
         out.frames.append(&mut body.frames);
         self.spare.push(body);
         Ok(())

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use arrow_buffer::Buffer;
 
 use super::memory::{ReceiveMemory, Region};
+use super::stream::to_usize;
 use crate::error::{ErrorKind, Result};
 use crate::wire::ALIGNMENT;
 use crate::wire::batch::Span;
@@ -218,10 +219,9 @@ impl Plan {
         let Some(units) = units else {
             // As it lies; what lies at a bad address is copied by the decoder, and counted.
             // A span lies inside the body, whose length is known to fit.
-            let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
             let place = |span: &Span| Place::Region {
-                start: number(span.offset),
-                length: number(span.length),
+                start: to_usize(span.offset),
+                length: to_usize(span.length),
                 width: None,
             };
             let pieces = vec![Piece { length: whole, target: Target::Region(0) }];

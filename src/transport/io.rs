@@ -7,15 +7,12 @@ use arrow_schema::SchemaRef;
 
 use super::memory::ReceiveMemory;
 use super::receive::StreamReceiver;
-use super::send::Outgoing;
+use super::send::{Outgoing, SLICES, advance};
 use crate::dataframe::DataFrame;
 use crate::encode::{Encoder, Target, to_buffers};
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::frames::Frames;
 use crate::limits::Limits;
-
-/// Slices per call: the least that every system accepts (`IOV_MAX` of Linux is 1,024).
-pub(super) const SLICES: usize = 1024;
 
 /// Writes segments with as few vectored writes as the writer takes; returns the bytes.
 ///
@@ -34,7 +31,7 @@ pub(super) const SLICES: usize = 1024;
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Io`]. Part of the stream may have been written.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io). Part of the stream may have been written.
 pub fn write_segments<'a>(writer: &mut impl Write, segments: impl Iterator<Item = &'a [u8]>) -> Result<u64> {
     let mut written = 0;
     write_counted(writer, segments, &mut written)?;
@@ -60,25 +57,11 @@ fn write_counted<'a>(
         IoSlice::advance_slices(&mut left, 0);
         while !left.is_empty() {
             match writer.write_vectored(left) {
-                Ok(count) => {
-                    check_count(count, left)?;
-                    *written = written.saturating_add(count as u64);
-                    IoSlice::advance_slices(&mut left, count);
-                }
+                Ok(count) => advance(&mut left, count, written)?,
                 Err(error) if error.kind() == IoErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
         }
-    }
-}
-
-/// Refuses a count of written bytes that is none, or more than there were.
-pub(super) fn check_count(count: usize, slices: &[IoSlice<'_>]) -> Result<()> {
-    let there = slices.iter().map(|slice| slice.len()).fold(0, usize::saturating_add);
-    match count {
-        0 => Err(ErrorKind::Io(IoErrorKind::WriteZero.into()).into()),
-        count if count > there => Err(ErrorKind::Io(IoErrorKind::InvalidData.into()).into()),
-        _ => Ok(()),
     }
 }
 
@@ -106,7 +89,7 @@ pub(super) fn check_count(count: usize, slices: &[IoSlice<'_>]) -> Result<()> {
 ///
 /// # Errors
 ///
-/// As [`Frames::segments`], before anything is written; [`ErrorKind::Io`], when part of the
+/// As [`Frames::segments`], before anything is written; [`ErrorKind::Io`](crate::ErrorKind::Io), when part of the
 /// stream may have been.
 pub fn write_frames(writer: &mut impl Write, frames: &Frames) -> Result<u64> {
     write_segments(writer, frames.segments()?)
@@ -192,9 +175,9 @@ impl<R: Read> StreamSource<R> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Truncated`] if the reader ends inside a message, with the position in
+    /// [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the reader ends inside a message, with the position in
     /// the stream; whatever is wrong with the message: after those the place in the stream is
-    /// lost, and every further call is an error too. [`ErrorKind::Io`] loses nothing: where the
+    /// lost, and every further call is an error too. [`ErrorKind::Io`](crate::ErrorKind::Io) loses nothing: where the
     /// reader's error passes (a timeout), a further call goes on.
     #[allow(clippy::should_implement_trait)] // An iterator would hide the errors' positions.
     pub fn next(&mut self) -> Result<Option<Frames>> {
@@ -286,9 +269,7 @@ impl<R: Read> StreamSource<R> {
 #[derive(Debug)]
 pub struct StreamSink<W> {
     writer: W,
-    encoder: Encoder,
     outgoing: Outgoing,
-    is_ended: bool,
 }
 
 impl<W: Write> StreamSink<W> {
@@ -298,10 +279,8 @@ impl<W: Write> StreamSink<W> {
     /// # Errors
     ///
     /// As [`Encoder::start`].
-    pub fn new(writer: W, mut encoder: Encoder, schema: &SchemaRef) -> Result<Self> {
-        let mut outgoing = Outgoing::default();
-        outgoing.push(encoder.start(schema)?);
-        Ok(StreamSink { writer, encoder, outgoing, is_ended: false })
+    pub fn new(writer: W, encoder: Encoder, schema: &SchemaRef) -> Result<Self> {
+        Ok(StreamSink { writer, outgoing: Outgoing::new(encoder, schema)? })
     }
 
     /// Writes a batch.
@@ -309,18 +288,17 @@ impl<W: Write> StreamSink<W> {
     /// # Errors
     ///
     /// As [`Encoder::encode_batch`], after which the stream is as it was before the call.
-    /// [`ErrorKind::Io`]: part of a message may have been written; what was not is kept,
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io): part of a message may have been written; what was not is kept,
     /// and [`flush`](Self::flush) goes on with it where the writer's error passes.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.outgoing.push(self.encoder.encode_batch(batch)?);
-        if self.outgoing.is_due() { self.write_pending() } else { Ok(()) }
+        if self.outgoing.batch(batch)? { self.write_pending() } else { Ok(()) }
     }
 
     /// Writes what is held, and flushes the writer.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`].
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub fn flush(&mut self) -> Result<()> {
         self.write_pending()?;
         loop {
@@ -337,12 +315,9 @@ impl<W: Write> StreamSink<W> {
     ///
     /// # Errors
     ///
-    /// As [`Encoder::finish`]; [`ErrorKind::Io`].
+    /// As [`Encoder::finish`]; [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub fn finish(&mut self) -> Result<()> {
-        if !self.is_ended {
-            self.outgoing.push(self.encoder.finish()?);
-            self.is_ended = true;
-        }
+        self.outgoing.end()?;
         self.flush()
     }
 
@@ -353,7 +328,7 @@ impl<W: Write> StreamSink<W> {
 
     /// The encoder, for its report.
     pub fn encoder(&self) -> &Encoder {
-        &self.encoder
+        self.outgoing.encoder()
     }
 
     /// The writer.

@@ -49,13 +49,15 @@ use crate::limits::Limits;
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Io`](crate::ErrorKind::Io); [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the file was cut, even between two messages;
-/// [`ErrorKind::BadNumber`](crate::ErrorKind::BadNumber) if something follows its end; whatever is wrong with its metadata.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io);
+/// [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the file was cut, even between two
+/// messages; [`ErrorKind::BadNumber`](crate::ErrorKind::BadNumber) if something follows its end;
+/// whatever is wrong with its metadata.
 pub unsafe fn map_trusted(path: impl AsRef<Path>) -> Result<DataFrame> {
     let file = File::open(path)?;
     // An empty file cannot be mapped, and is cut like any other.
     if file.metadata()?.len() == 0 {
-        check_whole(false, 0, 0)?;
+        check_whole(None, 0)?;
     }
     // SAFETY: the caller promises that nobody changes the file while the map is in use.
     let map = unsafe { Mmap::map(&file)? };
@@ -64,8 +66,8 @@ pub unsafe fn map_trusted(path: impl AsRef<Path>) -> Result<DataFrame> {
     // SAFETY: the caller promises that the file was written from valid arrays.
     let decoder = unsafe { Decoder::new().with_trusted_data() };
     // Numbers of valid arrays are what they are.
-    let mut decoder = decoder.with_limits(Limits { max_depth: Limits::default().max_depth, ..Limits::NONE });
+    let mut decoder = decoder.with_limits(Limits::DEPTH);
     let df = decoder.decode_stream(stream)?;
-    check_whole(decoder.is_finished(), decoder.end(), length)?;
+    check_whole(decoder.end(), length)?;
     Ok(df)
 }

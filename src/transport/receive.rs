@@ -5,6 +5,7 @@ use arrow_buffer::Buffer;
 use super::block::{self, Block};
 use super::body::{self, LargeBody, SMALL};
 use super::memory::ReceiveMemory;
+use super::stream;
 use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
@@ -22,8 +23,8 @@ use crate::words::Words;
 /// The receiver hands out the memory that the next bytes belong in, so that they land where
 /// they stay. A body of 64 KiB and more gets a region of its own ([`ReceiveMemory`]), in which
 /// every buffer of 64 KiB and more lies at a multiple of 64, wherever the sender's padding put
-/// it (unless buffers overlap, which decoding refuses); what is smaller may be moved once more, which [`staged_bytes`](Self::staged_bytes)
-/// counts.
+/// it (unless buffers overlap, which decoding refuses); what is smaller may be moved once more,
+/// which [`staged_bytes`](Self::staged_bytes) counts.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -140,9 +141,6 @@ impl StreamReceiver {
     /// every further call is an error too.
     #[allow(clippy::should_implement_trait)] // An iterator's `None` would not be its end.
     pub fn next(&mut self) -> Result<Option<Frames>> {
-        if matches!(self.state, State::Failed) {
-            return Err(ErrorKind::PlaceLost.into());
-        }
         let next = self.try_next();
         if next.is_err() {
             self.state = State::Failed;
@@ -188,12 +186,14 @@ impl StreamReceiver {
     /// for is a fault of who reads: nothing of them is believed, and the place in the stream is
     /// lost.
     pub fn filled(&mut self, bytes: usize) {
-        let Some(left) = self.handed_out.checked_sub(bytes) else {
+        if bytes > self.handed_out {
             self.state = State::Failed;
             return;
-        };
-        // What is left of it lies elsewhere by now.
-        self.handed_out = if bytes == 0 { left } else { 0 };
+        }
+        if bytes > 0 {
+            // What is left of it lies elsewhere by now.
+            self.handed_out = 0;
+        }
         self.received = self.received.saturating_add(bytes as u64);
         match &mut self.state {
             State::Large { body, .. } => body.filled(bytes),
@@ -279,16 +279,11 @@ impl StreamReceiver {
     fn try_next(&mut self) -> Result<Option<Frames>> {
         loop {
             match std::mem::take(&mut self.state) {
-                State::Metadata => {
-                    let Some(frames) = self.metadata()? else {
-                        // A body comes next, or more bytes must.
-                        match self.state {
-                            State::Metadata => return Ok(None),
-                            _ => continue,
-                        }
-                    };
-                    return Ok(Some(frames));
-                }
+                State::Metadata => match self.metadata()? {
+                    // The message's body comes next.
+                    None if !matches!(self.state, State::Metadata) => {}
+                    next => return Ok(next),
+                },
                 State::Small(pending) => {
                     if self.block.pending().len() < pending.length {
                         self.state = State::Small(pending);
@@ -381,10 +376,7 @@ impl StreamReceiver {
         let Pending { header, length, spans, writable } = pending;
         let body = Buffer::from(self.block.take(length));
         self.position = self.position.saturating_add(length as u64);
-        // A span lies inside the body, which lies in memory.
-        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let slice = |span: &Span| body.slice_with_length(number(span.offset), number(span.length));
-        let mut frames: Vec<Buffer> = spans.iter().map(slice).collect();
+        let mut frames: Vec<Buffer> = stream::slices(&spans, &body, 0).collect();
         let widths = body::widths(frames.len(), &writable);
         let lies_well = |(frame, width): (&Buffer, &Option<u8>)| {
             width.is_some() || (frame.as_ptr() as usize).is_multiple_of(ALIGNMENT)

@@ -104,19 +104,20 @@ pub fn read(path: impl AsRef<Path>) -> Result<DataFrame> {
 pub fn read_with_limits(path: impl AsRef<Path>, limits: &Limits) -> Result<DataFrame> {
     let mut source = StreamSource::new(File::open(path)?).with_limits(limits.clone());
     let frames = source.read_all()?;
-    let (is_finished, end) = (source.is_finished(), source.position());
+    let position = source.position();
+    let end = source.is_finished().then_some(position);
     let (mut file, _) = source.into_parts();
     let trailing = io::copy(&mut file, &mut io::sink())?;
-    check_whole(is_finished, end, end.saturating_add(trailing))?;
+    check_whole(end, position.saturating_add(trailing))?;
     Decoder::new().with_limits(limits.clone()).decode(frames)
 }
 
-/// Checks that a file of that length holds a stream that came to its end, and nothing else.
-pub(super) fn check_whole(is_finished: bool, end: u64, length: u64) -> Result<()> {
-    if !is_finished {
+/// Checks that a file of that length holds a stream that came to its end there, and nothing else.
+pub(super) fn check_whole(end: Option<u64>, length: u64) -> Result<()> {
+    let Some(end) = end else {
         let (needed, available) = (8, 0);
         return Err(ErrorKind::Truncated { part: Part::End, position: length, needed, available }.into());
-    }
+    };
     let trailing = length.saturating_sub(end);
     if trailing > 0 {
         let number = i64::try_from(trailing).unwrap_or(i64::MAX);

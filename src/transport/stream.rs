@@ -142,12 +142,22 @@ pub(super) fn slice_body(
         }
         .into());
     }
-    for span in spans {
-        // A span lies inside the body, and the body inside the source.
-        let (offset, length) = (to_usize(span.offset), to_usize(span.length));
-        frames.push(source.slice_with_length(body.saturating_add(offset), length));
-    }
+    frames.extend(slices(&spans, source, body));
     Ok(body.saturating_add(length))
+}
+
+/// The frames in a body that starts there, in a source that holds all of it: a span lies inside
+/// the body.
+pub(super) fn slices<'s>(
+    spans: &'s [Span],
+    source: &'s Buffer,
+    body: usize,
+) -> impl Iterator<Item = Buffer> + 's {
+    let slice = move |span: &Span| {
+        let (offset, length) = (to_usize(span.offset), to_usize(span.length));
+        source.slice_with_length(body.saturating_add(offset), length)
+    };
+    spans.iter().map(slice)
 }
 
 /// The slices of a stream; see [`Frames::segments`].
@@ -254,9 +264,7 @@ pub(super) fn messages(
 /// Appends the parts of the stream that frames are.
 pub(super) fn plan<'a>(frames: &'a Frames, pieces: &mut Vec<Piece<'a>>) -> Result<()> {
     let header = frames.header();
-    // It is in memory already, and most likely was encoded here.
-    let limits = Limits { max_metadata_bytes: u64::MAX, max_body_bytes: u64::MAX, ..Limits::default() };
-    let (messages, end) = messages(header, &limits)?;
+    let (messages, end) = messages(header, &Limits::DEPTH)?;
     let mut body = Bodies::new(frames, &messages);
     for message in &messages {
         pieces.push(Piece::Bytes(header.get(message.envelope.clone()).unwrap_or_default()));
@@ -330,6 +338,6 @@ fn zeros(count: u64, message: &Planned) -> Result<Piece<'static>> {
 }
 
 /// On a 32-bit machine a length of more than 4 GiB is of nothing that lies in memory.
-fn to_usize(number: u64) -> usize {
+pub(super) fn to_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -9,10 +9,9 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::io::{SLICES, check_count};
 use super::memory::ReceiveMemory;
 use super::receive::StreamReceiver;
-use super::send::Outgoing;
+use super::send::{Outgoing, SLICES, advance};
 use crate::dataframe::DataFrame;
 use crate::encode::{Encoder, Target, to_buffers};
 use crate::error::Result;
@@ -208,9 +207,7 @@ impl<R: AsyncRead + Unpin> AsyncStreamSource<R> {
 #[derive(Debug)]
 pub struct AsyncStreamSink<W> {
     writer: W,
-    encoder: Encoder,
     outgoing: Outgoing,
-    is_ended: bool,
 }
 
 impl<W: AsyncWrite + Unpin> AsyncStreamSink<W> {
@@ -220,10 +217,8 @@ impl<W: AsyncWrite + Unpin> AsyncStreamSink<W> {
     /// # Errors
     ///
     /// As [`Encoder::start`].
-    pub fn new(writer: W, mut encoder: Encoder, schema: &SchemaRef) -> Result<Self> {
-        let mut outgoing = Outgoing::default();
-        outgoing.push(encoder.start(schema)?);
-        Ok(AsyncStreamSink { writer, encoder, outgoing, is_ended: false })
+    pub fn new(writer: W, encoder: Encoder, schema: &SchemaRef) -> Result<Self> {
+        Ok(AsyncStreamSink { writer, outgoing: Outgoing::new(encoder, schema)? })
     }
 
     /// Writes a batch; small ones are held until there are 64 KiB of them.
@@ -232,8 +227,7 @@ impl<W: AsyncWrite + Unpin> AsyncStreamSink<W> {
     ///
     /// As [`StreamSink::write`](crate::StreamSink::write).
     pub async fn write(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.outgoing.push(self.encoder.encode_batch(batch)?);
-        if self.outgoing.is_due() { self.write_pending().await } else { Ok(()) }
+        if self.outgoing.batch(batch)? { self.write_pending().await } else { Ok(()) }
     }
 
     /// Writes what is held, and flushes the writer.
@@ -259,16 +253,13 @@ impl<W: AsyncWrite + Unpin> AsyncStreamSink<W> {
     ///
     /// As [`Encoder::finish`]; [`ErrorKind::Io`](crate::ErrorKind::Io).
     pub async fn finish(&mut self) -> Result<()> {
-        if !self.is_ended {
-            self.outgoing.push(self.encoder.finish()?);
-            self.is_ended = true;
-        }
+        self.outgoing.end()?;
         self.flush().await
     }
 
     /// The encoder, for its report.
     pub fn encoder(&self) -> &Encoder {
-        &self.encoder
+        self.outgoing.encoder()
     }
 
     /// The writer.
@@ -306,11 +297,7 @@ async fn write_counted<'a>(
         while !left.is_empty() {
             let write = poll_fn(|context| Pin::new(&mut *writer).poll_write_vectored(context, left));
             match write.await {
-                Ok(count) => {
-                    check_count(count, left)?;
-                    *written = written.saturating_add(count as u64);
-                    IoSlice::advance_slices(&mut left, count);
-                }
+                Ok(count) => advance(&mut left, count, written)?,
                 Err(error) if error.kind() == IoErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
