@@ -81,11 +81,13 @@ pub struct ReceiverArgs {
 /// Show the messages, columns and frames of an Arrow IPC stream, file or blob of packed frames
 ///
 /// Input that does not decode is shown as far as it is sound, with what is wrong there.
+/// A file that a dask.distributed worker spilled is known by its first bytes: what distributed
+/// says of it is shown too, and which frames it compressed, which are not read.
 /// Of a .pkl file, with its out-of-band buffers beside it (.buf0, .buf1, …), the opcodes are
 /// shown, and what the restricted reader makes of them; nothing of it is executed.
 #[derive(clap::Args)]
 pub struct InspectArgs {
-    /// An Arrow IPC stream, file or .frames file, or a .pkl file; `-` is stdin
+    /// An Arrow IPC stream, file, .frames or spill file, or a .pkl file; `-` is stdin
     pub file: PathBuf,
     /// The form of Arrow IPC, if its name and first bytes do not tell
     #[arg(long, value_enum)]
@@ -100,7 +102,7 @@ pub struct InspectArgs {
 /// The file is read, never mapped: nothing that changes it meanwhile can do harm.
 #[derive(clap::Args)]
 pub struct VerifyArgs {
-    /// An Arrow IPC stream, file or .frames file; `-` is stdin
+    /// An Arrow IPC stream, file, .frames or spill file; `-` is stdin
     pub file: PathBuf,
     /// The form of Arrow IPC, if its name and first bytes do not tell
     #[arg(long, value_enum)]
@@ -120,8 +122,8 @@ pub struct VerifyArgs {
 ///
 /// Formats are known by the extension: .parquet, .csv, .arrow or .feather (IPC file),
 /// .arrows or .stream (IPC stream), .frames (header and frames in one blob, as dask.distributed
-/// packs them); input also by its first bytes. The output appears under its name only when it is
-/// complete.
+/// packs them); input also by its first bytes, as are files that a dask.distributed worker
+/// spilled. The output appears under its name only when it is complete.
 #[derive(clap::Args)]
 pub struct ConvertArgs {
     /// The file to read; `-` is stdin
@@ -132,7 +134,7 @@ pub struct ConvertArgs {
     #[arg(long, value_enum)]
     pub from: Option<Format>,
     /// The format of the output, if its name does not tell
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = Format::written())]
     pub to: Option<Format>,
     /// Who the output is for (Arrow IPC)
     #[arg(long, value_enum, default_value_t = For::Arrow)]

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 /// A file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -20,6 +21,9 @@ pub enum Format {
     /// Packed frames, in dask.distributed's layout
     #[value(name = "frames", alias = "packed")]
     Packed,
+    /// A file that a dask.distributed worker spilled
+    #[value(name = "dask", alias = "spill")]
+    Dask,
 }
 
 /// The extensions, for messages.
@@ -41,16 +45,30 @@ impl Format {
 
     /// Whether it is Arrow IPC in some form.
     pub fn is_ipc(self) -> bool {
-        matches!(self, Format::File | Format::Stream | Format::Packed)
+        matches!(self, Format::File | Format::Stream | Format::Packed | Format::Dask)
     }
 
-    /// For a sentence, of Arrow IPC.
+    /// The names of the formats that are written too.
+    pub fn written() -> impl TypedValueParser<Value = Format> {
+        let written = Format::value_variants().iter().filter(|format| **format != Format::Dask);
+        let names = written.filter_map(ValueEnum::to_possible_value);
+        PossibleValuesParser::new(names).try_map(|name| Format::from_str(&name, false))
+    }
+
+    /// For a program, of Arrow IPC.
     pub fn form(self) -> &'static str {
         match self {
             Format::Stream => "stream",
             Format::Packed => "blob of packed frames",
+            Format::Dask => "dask.distributed spill file",
             _ => "file",
         }
+    }
+
+    /// The same for a sentence.
+    pub fn description(self) -> String {
+        let article = if self == Format::Dask { "a" } else { "an Arrow IPC" };
+        format!("{article} {}", self.form())
     }
 
     /// The format that a file's first bytes show.

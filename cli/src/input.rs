@@ -1,17 +1,19 @@
 //! Reading a file of any format as a dataframe.
 
 use std::fs::File;
-use std::io::{self, Cursor, Read, Seek};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_frames::{DataFrame, Frames, Limits, from_buffers};
+use arrow_frames::{DataFrame, Limits, from_buffers};
 use arrow_schema::ArrowError;
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::ChunkReader;
 
+use crate::check;
+use crate::dask;
 use crate::failure::{Failure, Outcome};
 use crate::format::{EXTENSIONS, Format};
 use crate::guard;
@@ -40,8 +42,8 @@ impl Input {
     pub fn open(path: &Path, format: Option<Format>) -> Outcome<Input> {
         let failed = |error: io::Error| Failure::of_file(path, error);
         let mut content = Content::of_path(path).map_err(failed)?;
-        let start = content.start().map_err(failed)?;
-        let Some(format) = format.or_else(|| Format::of_input(path, &start)) else {
+        let shown = content.format(path).map_err(failed)?;
+        let Some(format) = format.or(shown) else {
             let hint = if is_pipe(path) {
                 "say it with --from".to_owned()
             } else {
@@ -67,7 +69,9 @@ impl Input {
                     csv(Cursor::new(bytes), length)
                 }
             },
-            Format::File | Format::Stream | Format::Packed => ipc(self.format, self.content.bytes()?),
+            Format::File | Format::Stream | Format::Packed | Format::Dask => {
+                ipc(self.format, self.content.bytes()?)
+            }
         };
         match guard::guarded(job) {
             Ok(Ok(df)) => Ok(df),
@@ -81,9 +85,9 @@ impl Input {
 pub fn ipc_bytes(path: &Path, format: Option<Format>) -> Outcome<(Format, Bytes)> {
     let failed = |error: io::Error| Failure::of_file(path, error);
     let mut content = Content::of_path(path).map_err(failed)?;
-    let start = content.start().map_err(failed)?;
+    let shown = content.format(path).map_err(failed)?;
     // What has no name and no magic is most likely a stream with a damaged start.
-    let format = format.or_else(|| Format::of_input(path, &start)).unwrap_or(Format::Stream);
+    let format = format.or(shown).unwrap_or(Format::Stream);
     if !format.is_ipc() {
         return Err(Failure::of_file(path, "not Arrow IPC: `arrow-frames convert` makes it that"));
     }
@@ -93,15 +97,6 @@ pub fn ipc_bytes(path: &Path, format: Option<Format>) -> Outcome<(Format, Bytes)
 /// Whether a path stands for stdin or stdout.
 pub fn is_pipe(path: &Path) -> bool {
     path.as_os_str() == "-"
-}
-
-/// The frames of Arrow IPC of that form in memory.
-pub fn frames_within(format: Format, bytes: Bytes, limits: &Limits) -> arrow_frames::Result<Frames> {
-    match format {
-        Format::Stream => Frames::from_stream_with_limits(bytes, limits),
-        Format::Packed => Frames::from_packed_with_limits(bytes, limits),
-        _ => Frames::from_file_with_limits(bytes, limits),
-    }
 }
 
 impl Content {
@@ -118,20 +113,43 @@ impl Content {
         read_all(pipe, 0).map(Content::Memory)
     }
 
-    /// The first bytes, as many as any magic has.
-    fn start(&mut self) -> io::Result<Vec<u8>> {
+    /// The format, by the first bytes and the name.
+    fn format(&mut self, path: &Path) -> io::Result<Option<Format>> {
+        /// As many bytes as any magic has.
         const MAGIC: u64 = 8;
-        let mut start = Vec::new();
+        let start = self.peek(0, MAGIC)?;
+        // The name of a spill file is that of its data, which may look as if it had an extension.
+        if let Some(header) = dask::header_position(&start, self.len())
+            && dask::is_header(&self.peek(header, dask::HEADER_START)?)
+        {
+            return Ok(Some(Format::Dask));
+        }
+        Ok(Format::of_input(path, &start))
+    }
+
+    /// Some bytes, as far as they are there, which stay to be read.
+    fn peek(&mut self, position: u64, length: u64) -> io::Result<Vec<u8>> {
+        let mut found = Vec::new();
         match self {
             Content::File(file, _) => {
-                file.by_ref().take(MAGIC).read_to_end(&mut start)?;
+                file.seek(SeekFrom::Start(position))?;
+                file.by_ref().take(length).read_to_end(&mut found)?;
                 file.rewind()?;
             }
             Content::Memory(bytes) => {
-                bytes.as_ref().take(MAGIC).read_to_end(&mut start)?;
+                let mut bytes = Cursor::new(bytes);
+                bytes.set_position(position);
+                bytes.take(length).read_to_end(&mut found)?;
             }
         }
-        Ok(start)
+        Ok(found)
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Content::File(_, length) => *length,
+            Content::Memory(bytes) => bytes.len() as u64,
+        }
     }
 
     fn bytes(self) -> io::Result<Bytes> {
@@ -194,5 +212,6 @@ fn ipc(format: Format, bytes: Bytes) -> Loaded {
     if bytes.starts_with(b"FEA1") {
         return Err("Feather V1 is older than Arrow IPC: write the data again as Feather V2".into());
     }
-    Ok(from_buffers(frames_within(format, bytes, &Limits::default())?)?)
+    let frames = check::frames(format, &bytes, &Limits::default());
+    Ok(from_buffers(frames.map_err(|fault| fault.to_string())?)?)
 }

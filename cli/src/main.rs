@@ -7,6 +7,7 @@ mod args;
 mod check;
 mod completions;
 mod convert;
+mod dask;
 mod exchange;
 mod failure;
 mod format;

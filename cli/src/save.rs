@@ -35,6 +35,7 @@ pub fn save(df: DataFrame, form: Form, to: impl Write + Send) -> Saved {
         Format::File => file(df, form, to),
         Format::Stream => stream(&df, form, to),
         Format::Packed => packed(&df, form, to),
+        Format::Dask => Err("only dask.distributed spills".into()),
     };
     guard::guarded(job).map_err(|panic| format!("its writer gave up: {panic}"))?
 }

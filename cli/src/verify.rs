@@ -52,9 +52,9 @@ impl Verified {
     fn to_text(&self, sound: &Sound) -> String {
         let df = &sound.df;
         let mut out = format!(
-            "{}: sound: an Arrow IPC {} of {} rows × {} in {}",
+            "{}: sound: {} of {} rows × {} in {}",
             one_line(&self.file),
-            self.format.form(),
+            self.format.description(),
             count(df.num_rows()),
             counted(df.num_columns(), "column", "columns"),
             counted(df.batches().len(), "batch", "batches"),

@@ -5,6 +5,7 @@ use std::fmt;
 use arrow_frames::{Decoder, Error, ErrorKind, Frames, Layout, MessageKind, MessageLayout, Part};
 use serde_json::{Value, json};
 
+use crate::dask::Problem;
 use crate::text;
 
 /// What is wrong, and as much of the place as is known.
@@ -34,6 +35,19 @@ impl Fault {
         let mut fault = Fault { what: error.to_string(), whose: whose(error), ..Fault::default() };
         fault.read(error.kind());
         fault
+    }
+
+    /// Why there are no frames in a spill file.
+    pub fn of_spill(problem: &Problem) -> Fault {
+        match problem {
+            Problem::Frames(error) => Fault::of_error(error),
+            _ => Fault {
+                what: problem.to_string(),
+                whose: if matches!(problem, Problem::HeaderLimit { .. }) { "limit" } else { "input" },
+                byte: problem.position(),
+                ..Fault::default()
+            },
+        }
     }
 
     /// The fault at which a layout ends.

@@ -5,8 +5,8 @@ mod fault;
 use arrow_frames::{CopyReport, DataFrame, Decoder, Frames, Layout, Limits};
 use bytes::Bytes;
 
+use crate::dask::Spill;
 use crate::format::Format;
-use crate::input;
 pub use fault::Fault;
 
 /// What is allowed.
@@ -33,8 +33,7 @@ pub fn check(format: Format, bytes: &Bytes, layout: &Layout, options: &Options) 
     if let Some(error) = &layout.error {
         return Err(Fault::of_layout(layout, error).into());
     }
-    let frames = input::frames_within(format, bytes.clone(), &options.limits);
-    let frames = frames.map_err(|error| Box::new(Fault::of_error(&error)))?;
+    let frames = frames(format, bytes, &options.limits)?;
     let mut decoder = options.decoder();
     let df = match decoder.decode(frames.clone()) {
         Ok(df) => df,
@@ -51,7 +50,22 @@ pub fn check(format: Format, bytes: &Bytes, layout: &Layout, options: &Options) 
     })
 }
 
-/// The layout of Arrow IPC of some form; of packed frames, that of the stream that they are.
+/// The header and frames of Arrow IPC of some form, within these limits.
+pub fn frames(format: Format, bytes: &Bytes, limits: &Limits) -> Result<Frames, Box<Fault>> {
+    let frames = match format {
+        Format::Stream => Frames::from_stream_with_limits(bytes.clone(), limits),
+        Format::Packed => Frames::from_packed_with_limits(bytes.clone(), limits),
+        Format::Dask => {
+            let frames = Spill::parse(bytes).and_then(|spill| spill.frames());
+            return frames.map_err(|problem| Fault::of_spill(&problem).into());
+        }
+        _ => Frames::from_file_with_limits(bytes.clone(), limits),
+    };
+    frames.map_err(|error| Fault::of_error(&error).into())
+}
+
+/// The layout of Arrow IPC of some form; of packed frames and spill files, that of the stream
+/// that they are.
 pub fn layout(format: Format, bytes: &Bytes) -> Layout {
     match format {
         Format::Stream => Layout::of_stream(bytes),
@@ -59,6 +73,7 @@ pub fn layout(format: Format, bytes: &Bytes) -> Layout {
             Ok(stream) => Layout::of_stream(&stream),
             Err(error) => Layout { error: Some(error), ..Layout::default() },
         },
+        Format::Dask => layout_of_spill(bytes),
         _ => {
             let layout = Layout::of_file(bytes);
             if layout.error.is_some() && layout.schema.is_none() {
@@ -73,6 +88,19 @@ pub fn layout(format: Format, bytes: &Bytes) -> Layout {
 fn stream_of_packed(bytes: &Bytes) -> arrow_frames::Result<Vec<u8>> {
     let frames = Frames::from_packed(bytes.clone())?;
     Ok(frames.segments()?.collect::<Vec<_>>().concat())
+}
+
+/// By the Arrow header alone: a spill file may have nothing else that can be read.
+fn layout_of_spill(bytes: &Bytes) -> Layout {
+    let header = Spill::parse(bytes).ok().and_then(|spill| spill.arrow_header());
+    let Some(header) = header else { return Layout::default() };
+    let mut layout = Layout::of_frames(&Frames::new(header, Vec::new()));
+    let mut bodies = 0u64;
+    for message in &mut layout.messages {
+        message.position = message.position.saturating_add(bodies);
+        bodies = bodies.saturating_add(message.body_bytes);
+    }
+    layout
 }
 
 /// What can be seen of a file whose footer is damaged or missing: the stream inside it.

@@ -4,7 +4,7 @@ use arrow_frames::{MessageKind, MessageLayout};
 use arrow_schema::Metadata;
 use serde_json::{Map, Value, json};
 
-use super::{Inspected, opaque_type, placed};
+use super::{Inspected, dask, opaque_type, placed};
 
 /// The whole document.
 pub fn document(inspected: &Inspected) -> Value {
@@ -17,6 +17,7 @@ pub fn document(inspected: &Inspected) -> Value {
         "file": inspected.file,
         "format": inspected.format.form(),
         "bytes": inspected.length,
+        "spill": inspected.spill.as_ref().map(dask::document),
         "schema": schema,
         "messages": layout.messages.iter().map(message).collect::<Vec<_>>(),
         "finished": layout.is_finished,

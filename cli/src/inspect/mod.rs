@@ -1,5 +1,6 @@
 //! `inspect`: what lies where in an Arrow IPC stream or file.
 
+mod dask;
 mod json;
 mod pickle;
 mod picture;
@@ -15,6 +16,7 @@ use serde_json::Value;
 
 use crate::args::InspectArgs;
 use crate::check::{self, Options};
+use crate::dask::Spill;
 use crate::failure::{Failure, Outcome};
 use crate::format::Format;
 use crate::input;
@@ -44,6 +46,8 @@ struct Inspected {
     format: Format,
     length: u64,
     layout: Layout,
+    /// What dask.distributed says of it, if it is a spill file that can be taken apart.
+    spill: Option<Spill>,
     /// Of each column, the frames in all messages and their bytes.
     totals: Vec<(usize, u64)>,
     /// Why it does not decode, if it does not.
@@ -52,12 +56,18 @@ struct Inspected {
 
 impl Inspected {
     fn new(path: &Path, format: Format, bytes: Bytes) -> Inspected {
+        let spill = if format == Format::Dask { Spill::parse(&bytes).ok() } else { None };
         let layout = check::layout(format, &bytes);
         let checked = check::check(format, &bytes, &layout, &Options::default());
         let problem = checked.err().map(|fault| fault.to_string());
         let length = bytes.len() as u64;
         let totals = totals(&layout);
-        Inspected { file: path.display().to_string(), format, length, layout, totals, problem }
+        Inspected { file: path.display().to_string(), format, length, layout, spill, totals, problem }
+    }
+
+    /// Whether its frames were not looked at: it is not ours, or dask.distributed compressed them.
+    fn is_unread(&self) -> bool {
+        self.spill.as_ref().is_some_and(|spill| spill.frames().is_err())
     }
 
     /// The schema's fields.

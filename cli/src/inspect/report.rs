@@ -7,14 +7,14 @@ use arrow_schema::Metadata;
 use comfy_table::{Cell, Table};
 
 use super::picture::picture;
-use super::{Inspected, opaque_type, placed};
+use super::{Inspected, dask, opaque_type, placed};
 use crate::text::{count, counted, number, one_line, shortened, table, terminal_width};
 
 /// As wide as a picture gets.
 const MOST_WIDTH: usize = 100;
 
 /// Rows of a table, and pictures, that a person still reads; `--json` has all.
-const MOST_ROWS: usize = 200;
+pub const MOST_ROWS: usize = 200;
 const MOST_PICTURES: usize = 8;
 
 /// Characters of a metadata value.
@@ -27,12 +27,15 @@ pub fn report(inspected: &Inspected) -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(
         out,
-        "{}: an Arrow IPC {} of {}, {}",
+        "{}: {} of {}, {}",
         one_line(&inspected.file),
-        inspected.format.form(),
+        inspected.format.description(),
         counted_bytes(inspected.length),
         counted(messages.len(), "message", "messages"),
     );
+    if let Some(spill) = &inspected.spill {
+        dask::report(&mut out, spill);
+    }
     if let Some(schema) = &inspected.layout.schema {
         metadata(&mut out, "metadata of the schema", schema.metadata());
         if !inspected.fields().is_empty() {
@@ -55,6 +58,7 @@ pub fn report(inspected: &Inspected) -> String {
     pictures(&mut out, inspected);
     let _ = match &inspected.problem {
         None => writeln!(out, "sound: it decodes, and every value is valid"),
+        Some(problem) if inspected.is_unread() => writeln!(out, "not read: {}", one_line(problem)),
         Some(problem) => {
             let sound = counted(messages.len(), "message is", "messages are");
             writeln!(out, "not sound, {sound} laid out above: {}", one_line(problem))
@@ -184,12 +188,14 @@ fn metadata(out: &mut String, of: &str, metadata: &Metadata) {
     }
 }
 
-fn more(out: &mut String, all: usize, shown: usize, what: &str) {
+/// Says what a table or a list leaves out.
+pub fn more(out: &mut String, all: usize, shown: usize, what: &str) {
     if all > shown {
         let _ = writeln!(out, "… and {} more {what}; --json has all", count(all - shown));
     }
 }
 
-fn counted_bytes(bytes: u64) -> String {
+/// A number of bytes, with its noun.
+pub fn counted_bytes(bytes: u64) -> String {
     format!("{} {}", count(bytes), if bytes == 1 { "byte" } else { "bytes" })
 }
