@@ -117,12 +117,12 @@ impl Writer {
     }
 
     /// Starts a `list` of few items, which come next.
-    pub(super) fn start_list(&mut self) {
+    pub fn start_list(&mut self) {
         self.pickle.extend([op::EMPTY_LIST, op::MARK]);
     }
 
     /// Ends it, when all items are written.
-    pub(super) fn end_list(&mut self) {
+    pub fn end_list(&mut self) {
         self.pickle.push(op::APPENDS);
     }
 
@@ -141,13 +141,13 @@ impl Writer {
     }
 
     /// Starts what [`call`](Writer::call) does in one: the arguments come next.
-    pub(super) fn start_call(&mut self, module: &str, name: &str, count: usize) {
+    pub fn start_call(&mut self, module: &str, name: &str, count: usize) {
         self.global(module, name);
         self.start_tuple(count);
     }
 
     /// Ends it, when all arguments are written.
-    pub(super) fn end_call(&mut self, count: usize) {
+    pub fn end_call(&mut self, count: usize) {
         self.end_tuple(count);
         self.pickle.push(op::REDUCE);
     }
@@ -160,14 +160,14 @@ impl Writer {
     }
 
     /// Starts what [`tuple`](Writer::tuple) does in one: the values come next.
-    pub(super) fn start_tuple(&mut self, count: usize) {
+    pub fn start_tuple(&mut self, count: usize) {
         if count > 3 {
             self.pickle.push(op::MARK);
         }
     }
 
     /// Ends it, when all values are written.
-    pub(super) fn end_tuple(&mut self, count: usize) {
+    pub fn end_tuple(&mut self, count: usize) {
         self.pickle.push(match count {
             0 => op::EMPTY_TUPLE,
             1 => op::TUPLE1,

@@ -1,0 +1,341 @@
+"""Arrays of pandas → columns: each as the memory that it has, or as a pickle of public constructors.
+
+Every function takes `columns` (what is being encoded), the place of the column in it and the array,
+and returns what the note says of the column: how `_rebuild` makes it again.
+"""
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+
+from arrow_frames._native import Call, Objects, OutOfBand
+from arrow_frames._native import pickle as written
+from arrow_frames._values import is_unicode
+
+# numpy's kind and width, as the formats of Arrow's C data interface.
+FORMATS = {
+    "i1": "c", "u1": "C", "i2": "s", "u2": "S", "i4": "i", "u4": "I", "i8": "l", "u8": "L",
+    "f2": "e", "f4": "f", "f8": "g",
+    "M8[s]": "tss:", "M8[ms]": "tsm:", "M8[us]": "tsu:", "M8[ns]": "tsn:",
+    "m8[s]": "tDs", "m8[ms]": "tDm", "m8[us]": "tDu", "m8[ns]": "tDn",
+}  # fmt: skip
+
+# Frequencies of periods, by names that every pandas knows.
+PERIODS = {"A-DEC": "Y-DEC", "H": "h", "T": "min", "S": "s", "L": "ms", "U": "us", "N": "ns"}
+
+
+class Inexact(TypeError):
+    """No form of ours keeps the array exactly."""
+
+
+def array_format(dtype: np.dtype) -> str | None:
+    """The Arrow format of a numpy dtype, if Arrow has the same numbers."""
+    return FORMATS.get(dtype.str[1:]) if dtype.isnative else None
+
+
+def put(columns, place: int, array, target: str) -> str:
+    """Adds one array of one dimension."""
+    if isinstance(array, np.ndarray):
+        return put_numpy(columns, place, array, target)
+    try:
+        return put_extension(columns, place, array, target)
+    except TypeError:
+        # Neither a form of ours nor a type of Arrow: what Python makes of it.
+        return put_pickle(columns, place, array)
+
+
+def put_numpy(columns, place: int, array: np.ndarray, target: str) -> str:
+    """Adds an array of numpy."""
+    dtype = array.dtype
+    if dtype.kind == "O":
+        return put_objects(columns, place, array)
+    array = contiguous(columns, place, array)
+    if (known := array_format(dtype)) is not None:
+        columns.block([place], known, raw(array)[np.newaxis])
+        return "numpy"
+    if dtype.kind == "b":
+        if target == "arrow":
+            columns.boolean(place, array)
+            return "bool"
+        put_form(columns, place, frombuffer(array), "bool")
+        return "raw"
+    if dtype.kind == "c" and dtype.isnative and dtype.itemsize <= 16:
+        put_form(columns, place, frombuffer(array), str(dtype))
+        return "raw"
+    return put_pickle(columns, place, array)
+
+
+def put_objects(columns, place: int, array: np.ndarray) -> str:
+    """Adds Python objects: as scalars, or as whatever their own classes make of them."""
+    values = array.tolist()
+    try:
+        size = put_form(columns, place, Objects(values), "object")
+    except TypeError:
+        return put_pickle(columns, place, array)
+    columns.copied(place, "pickled", size)
+    return "objects"
+
+
+def put_extension(columns, place: int, array, target: str) -> str:
+    """Adds an array of one of pandas' own classes."""
+    kind = type(array)
+    if kind is pd.Categorical:
+        return put_categorical(columns, place, array.codes, array.categories, array.ordered, target)
+    if kind in (pd.arrays.IntegerArray, pd.arrays.FloatingArray):
+        values, mask = contiguous(columns, place, array._data), contiguous(columns, place, array._mask)
+        columns.masked(place, array_format(values.dtype), values, mask)
+        return "masked"
+    if kind is pd.arrays.BooleanArray:
+        values, mask = contiguous(columns, place, array._data), contiguous(columns, place, array._mask)
+        if target == "arrow":
+            columns.masked(place, "b", values, mask)
+            return "masked"
+        put_form(columns, place, Call("pandas.arrays", "BooleanArray", frombuffer(values), frombuffer(mask)), "boolean")
+        return "form"
+    if isinstance(array.dtype, pd.StringDtype):
+        return put_text(columns, place, array, target)
+    if isinstance(array, pd.arrays.ArrowExtensionArray):
+        columns.arrow(place, one_chunk(columns, place, array))
+        return "arrow:" + str(array.dtype)
+    if isinstance(array.dtype, pd.DatetimeTZDtype) and target == "arrow":
+        columns.arrow(place, zoned_arrow(array))
+        return "zoned"
+    if kind is pd.arrays.PeriodArray or kind is pd.arrays.DatetimeArray or kind is pd.arrays.TimedeltaArray:
+        if array.dtype.kind in "Mm" and isinstance(array.dtype, np.dtype):
+            return put_numpy(columns, place, array._ndarray, target)
+    form = expression(columns, place, array)
+    put_form(columns, place, form, str(array.dtype))
+    return "form"
+
+
+def put_categorical(columns, place: int, codes, categories, ordered, target: str) -> str:
+    """Adds codes and what they stand for: a categorical, or a level of an index."""
+    codes = contiguous(columns, place, codes)
+    if target == "arrow":
+        import pyarrow as pa
+
+        missing = codes < 0
+        indices = pa.array(codes, mask=missing if missing.any() else None)
+        values = pa.array(categories)
+        if isinstance(values, pa.ChunkedArray):
+            values = values.combine_chunks()
+        columns.arrow(place, pa.DictionaryArray.from_arrays(indices, values, ordered=bool(ordered)))
+        return "category"
+    form = Call("pandas", "Categorical.from_codes", frombuffer(codes), labels(columns, place, categories), bool(ordered))
+    put_form(columns, place, form, "category")
+    freq = getattr(categories, "freq", None) if categories.dtype.kind in "Mm" else None
+    return "form" if freq is None else "freq:" + freq.freqstr
+
+
+def labels(columns, place: int, index: pd.Index):
+    """The categories of a categorical as an expression."""
+    if index.name is not None or isinstance(index, pd.MultiIndex):
+        raise Inexact("categories with a name")
+    if index.dtype == object:
+        return Call("pandas", "Index", index.tolist(), "O")
+    if isinstance(index.dtype, pd.StringDtype):
+        is_default = getattr(index.dtype, "na_value", pd.NA) is not pd.NA
+        if is_default and len(index):
+            return index.tolist()
+        if not is_default and index.dtype.storage == "python":
+            return text_list(index.array)
+        return arrow_text(columns, place, index.array)
+    if isinstance(index, pd.RangeIndex):
+        return frombuffer(index.to_numpy())
+    return expression(columns, place, index.array)
+
+
+def expression(columns, place: int, array):
+    """The expression that makes an array again; `Inexact` if there is none that is exact."""
+    if isinstance(array, (pd.arrays.DatetimeArray, pd.arrays.TimedeltaArray)):
+        if isinstance(array.dtype, np.dtype):
+            return frombuffer(contiguous(columns, place, array._ndarray))
+        values = contiguous(columns, place, array._ndarray)
+        unit = np.datetime_data(values.dtype)[0]
+        # A name that older pandas has not, which would read other units wrongly.
+        before = None if unit == "ns" else ("pandas.arrays", "NumpyExtensionArray")
+        zone = Call("pandas", "DatetimeTZDtype", unit, zone_name(array.dtype.tz))
+        return Call("pandas", "array", frombuffer(raw(values)), zone, False, before=before)
+    if isinstance(array, pd.arrays.PeriodArray):
+        freq = array.dtype.name[len("period[") : -1]
+        dtype = Call("pandas", "PeriodDtype", PERIODS.get(freq, freq))
+        return Call("pandas.arrays", "PeriodArray", frombuffer(contiguous(columns, place, array.asi8)), dtype)
+    if isinstance(array, pd.arrays.IntervalArray):
+        left, right = (plain(end) for end in (array.left, array.right))
+        ends = (frombuffer(contiguous(columns, place, end)) for end in (left, right))
+        return Call("pandas.arrays", "IntervalArray.from_arrays", *ends, array.closed, False)
+    values = getattr(array, "_ndarray", None)
+    if type(array).__name__ in ("NumpyExtensionArray", "PandasArray") and values.dtype.kind in "iufb":
+        return frombuffer(contiguous(columns, place, values))
+    raise Inexact(f"there is no form of {type(array).__name__}")
+
+
+def plain(end) -> np.ndarray:
+    """The numbers or datetimes of an end of intervals."""
+    if not isinstance(end.dtype, np.dtype) or end.dtype.kind not in "iufMm":
+        raise Inexact(f"intervals of {end.dtype}")
+    return np.asarray(end)
+
+
+def put_text(columns, place: int, array, target: str) -> str:
+    """Adds strings of a text dtype."""
+    if target == "arrow":
+        if array.dtype.storage == "python":
+            import pyarrow as pa
+
+            columns.arrow(place, pa.array(array.to_numpy(object, na_value=None), pa.large_string()))
+        else:
+            columns.arrow(place, one_chunk(columns, place, array))
+        return "text:" + text_name(array.dtype)
+    if array.dtype.storage == "python":
+        size = put_form(columns, place, text_list(array), text_name(array.dtype))
+        columns.copied(place, "pickled", size)
+    else:
+        put_form(columns, place, arrow_text(columns, place, array), text_name(array.dtype))
+    return "text:" + text_name(array.dtype)
+
+
+def text_name(dtype) -> str:
+    """`string[python]`, `string[pyarrow]`, or `str` with its storage."""
+    is_default = getattr(dtype, "na_value", pd.NA) is not pd.NA
+    return ("str" if is_default else "string") + f"[{dtype.storage}]"
+
+
+def text_list(array) -> Call:
+    """Strings that are Python objects."""
+    values = [None if value is not value or value is pd.NA else value for value in array.to_numpy(object).tolist()]
+    is_default = getattr(array.dtype, "na_value", pd.NA) is not pd.NA
+    dtype = Call("pandas", "StringDtype", "python", *((float("nan"),) if is_default else ()))
+    return Call("pandas", "array", values, dtype, False)
+
+
+def arrow_text(columns, place: int, array) -> Call:
+    """Strings that are in Arrow's memory."""
+    values = from_buffers(columns, place, one_chunk(columns, place, array))
+    if getattr(array.dtype, "na_value", pd.NA) is pd.NA:
+        return Call("pandas.arrays", "ArrowStringArray", values)
+    if int(pd.__version__.split(".")[0]) >= 3:
+        return Call("pyarrow", "Array.to_pandas", values)
+    dtype = Call("pandas", "StringDtype", "pyarrow", float("nan"))
+    return Call("pandas", "StringDtype.__from_arrow__", dtype, values)
+
+
+def from_buffers(columns, place: int, array) -> Call:
+    """`pyarrow.Array.from_buffers` of text: of a slice, what it shows."""
+    import pyarrow as pa
+
+    if array.type not in (pa.string(), pa.large_string()):
+        array = array.cast(pa.large_string())
+        columns.copied(place, "pickled", array.nbytes)
+    width, name = (4, "string") if array.type == pa.string() else (8, "large_string")
+    rows, start = len(array), array.offset
+    validity, offsets, data = array.buffers()
+    if array.null_count == 0:
+        validity = None
+    elif start % 8:
+        validity = array.is_valid().buffers()[1]
+        columns.copied(place, "mask", validity.size)
+    else:
+        validity = memoryview(validity)[start // 8 : (start + rows + 7) // 8]
+    if offsets is None or offsets.size == 0:
+        offsets = bytes(width)
+    else:
+        offsets = np.frombuffer(offsets, f"<i{width}")[start : start + rows + 1]
+        if offsets[0]:
+            columns.copied(place, "strided", offsets.nbytes)
+            data, offsets = data[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0]
+        data = memoryview(data)[: int(offsets[-1])] if data is not None else b""
+    parts = (None if part is None else Call("pyarrow", "py_buffer", OutOfBand(part)) for part in (validity, offsets, data))
+    return Call("pyarrow", "Array.from_buffers", Call("pyarrow", name), rows, list(parts))
+
+
+def one_chunk(columns, place: int, array):
+    """The Arrow array behind one of pandas'; several chunks are joined, and counted."""
+    import pyarrow as pa
+
+    array = array.__arrow_array__()
+    if not isinstance(array, pa.ChunkedArray):
+        return array
+    if array.num_chunks == 1:
+        return array.chunk(0)
+    joined = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    columns.copied(place, "chunks", joined.nbytes)
+    return joined
+
+
+def zoned_arrow(array):
+    """Datetimes with a zone as Arrow has them."""
+    import pyarrow as pa
+
+    values = np.ascontiguousarray(array._ndarray)
+    missing = np.isnat(values)
+    unit = np.datetime_data(values.dtype)[0]
+    name = zone_name(array.dtype.tz, as_call=False)
+    plain_values = pa.array(raw(values), mask=missing if missing.any() else None)
+    return plain_values.view(pa.timestamp(unit, name))
+
+
+def zone_name(zone, *, as_call: bool = True):
+    """A time zone by its IANA name, or as an offset."""
+    import datetime
+
+    key = getattr(zone, "key", None) or getattr(zone, "zone", None)
+    if isinstance(key, str):
+        return key
+    if zone is datetime.timezone.utc:
+        return "UTC"
+    offset = zone.utcoffset(None)
+    if type(zone) is datetime.timezone or type(zone).__name__ == "_FixedOffset":
+        seconds = int(offset.total_seconds())
+        if offset.microseconds == 0 and zone.tzname(None) == datetime.timezone(offset).tzname(None) or key is None:
+            if as_call:
+                delta = Call("datetime", "timedelta", 0, seconds)
+                return Call("datetime", "timezone", delta)
+            sign = "-" if seconds < 0 else "+"
+            return f"{sign}{abs(seconds) // 3600:02}:{abs(seconds) // 60 % 60:02}"
+    raise Inexact(f"there is no form of the time zone {zone!r}")
+
+
+def put_form(columns, place: int, form, type_name: str) -> int:
+    """Adds an expression as an opaque column; the bytes of its pickle."""
+    buffers = written(form)
+    mark = json.dumps({"type_name": type_name, "vendor_name": "pandas"})
+    columns.opaque(place, mark, type_name, buffers)
+    return buffers[0].nbytes
+
+
+def put_pickle(columns, place: int, array) -> str:
+    """Adds what Python's own pickle makes of an array, its big buffers beside it."""
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(array, 5, buffer_callback=buffers.append)
+    mark = json.dumps({"type_name": str(array.dtype), "vendor_name": "python"})
+    columns.opaque(place, mark, str(array.dtype), [data, *(buffer.raw() for buffer in buffers)])
+    columns.copied(place, "pickled", len(data))
+    return "pickle"
+
+
+def frombuffer(array: np.ndarray) -> Call:
+    """`numpy.frombuffer` of an array's memory."""
+    return Call("numpy", "frombuffer", OutOfBand(raw(array)), array.dtype.str, len(array))
+
+
+def raw(array: np.ndarray) -> np.ndarray:
+    """The same memory as integers where numpy does not lend it otherwise."""
+    return array.view("i8") if array.dtype.kind in "Mm" else array
+
+
+def contiguous(columns, place: int, array: np.ndarray) -> np.ndarray:
+    """The array, or a counted copy of it without gaps."""
+    if array.flags.c_contiguous:
+        return array
+    columns.copied(place, "strided", array.nbytes)
+    return np.ascontiguousarray(array)
+
+
+def field_name(label) -> str:
+    """What an Arrow field calls a column of that label."""
+    if type(label) is str:
+        return label if is_unicode(label) else label.encode(errors="backslashreplace").decode()
+    return str(label)

@@ -1,0 +1,251 @@
+"""The functions of the package: which object goes which way, and what comes back."""
+
+import json
+import mmap
+import os
+import sys
+from typing import Any
+
+from arrow_frames import _arrow, _native
+from arrow_frames._errors import needed
+from arrow_frames._native import DecodeError
+
+#: The key of the note in a schema's metadata.
+KEY = "arrow_frames"
+
+
+def to_buffers(obj: Any, *, target: str | None = None, writable: bool = False, compression: str | None = None):
+    """Splits a dataframe into a header and frames, without copying a column.
+
+    The header is `bytes`; each frame is a `memoryview` of a column's own memory. They may travel by any
+    transport that keeps their order.
+
+    `obj` is a pandas DataFrame, Series or Index, a pyarrow Table, RecordBatch, RecordBatchReader or
+    Array, a polars DataFrame or Series, or has `__arrow_c_stream__` or `__arrow_c_array__`. `target` says who
+    will rebuild it: `"pandas"` (the default for pandas objects) keeps every dtype exactly, `"arrow"` (the
+    default for everything else) is plain Arrow throughout. `writable` marks the frames as ones that the
+    receiver may change in place. `compression` is `"lz4"` or `"zstd"`.
+
+    >>> import pandas as pd
+    >>> df = pd.DataFrame({"price": [1.5, 2.5]})
+    >>> header, frames = to_buffers(df)
+    >>> [frame.nbytes for frame in frames]
+    [16]
+    >>> from_buffers(header, frames).equals(df)
+    True
+    """
+    header, frames, _ = encode(obj, target, writable, compression)
+    return header, frames
+
+
+def from_buffers(
+    header: Any,
+    frames: Any,
+    *,
+    writable: bool | None = None,
+    allow_pickle: bool = False,
+    into: str | None = None,
+    columns: list | None = None,
+):
+    """Rebuilds what `to_buffers` split, on the memory of the frames.
+
+    `frames` are objects of the buffer protocol, at any alignment. `writable=None` leaves arrays as writable
+    as the memory that they are in; `True` copies only what is not, `False` makes all read-only.
+    `into` is `"pandas"`, `"pyarrow"` or `"polars"`; by default the kind comes back that was sent.
+    `columns` are the labels of the only columns to decode.
+
+    Raises `DecodeError` for malformed input, and `UntrustedPickleError` for a column that only an arbitrary
+    pickle holds, unless `allow_pickle` is true: unpickling can run any code.
+
+    >>> import numpy as np, pandas as pd
+    >>> df = pd.DataFrame({"a": np.arange(3), "b": ["x", "y", None]})
+    >>> again = from_buffers(*to_buffers(df))
+    >>> bool(np.shares_memory(again["a"].to_numpy(), df["a"].to_numpy()))
+    True
+    """
+    frames = list(frames)
+    return rebuild(lambda places: _native.decode(header, frames, places), header, writable, allow_pickle, into, columns)
+
+
+def dumps(obj: Any, *, target: str | None = None, writable: bool = False, compression: str | None = None) -> bytes:
+    """One Arrow IPC stream as bytes: the header and all frames, joined once.
+
+    >>> import pandas as pd
+    >>> loads(dumps(pd.Series([1, 2], name="n")))
+    0    1
+    1    2
+    Name: n, dtype: int64
+    """
+    return b"".join(_segments(obj, target, writable, compression))
+
+
+def loads(
+    stream: Any,
+    *,
+    writable: bool | None = None,
+    allow_pickle: bool = False,
+    into: str | None = None,
+    columns: list | None = None,
+):
+    """Rebuilds an object from a stream (or an Arrow IPC file) in memory, on that memory."""
+    return rebuild(lambda places: _native.decode_stream(stream, places), stream, writable, allow_pickle, into, columns)
+
+
+def dump(obj: Any, file: Any, *, target: str | None = None, writable: bool = False, compression: str | None = None) -> int:
+    """Writes one stream to a file (by its name, or open) or a socket, straight from the columns.
+
+    Returns the number of bytes. A file that is named has its name when it is whole, or not at all.
+    """
+    from arrow_frames._io import write
+
+    return write(_segments(obj, target, writable, compression), file)
+
+
+def load(
+    file: Any,
+    *,
+    writable: bool | None = None,
+    allow_pickle: bool = False,
+    into: str | None = None,
+    columns: list | None = None,
+):
+    """Reads one stream from a file (by its name, or open) or a socket, into aligned memory of its own."""
+    if isinstance(file, (str, os.PathLike)):
+        with open(file, "rb", buffering=0) as opened:
+            return load(opened, writable=writable, allow_pickle=allow_pickle, into=into, columns=columns)
+    header, frames = _native.receive(file)
+    return from_buffers(header, frames, writable=writable, allow_pickle=allow_pickle, into=into, columns=columns)
+
+
+def memory_map(path: Any, *, allow_pickle: bool = False, into: str | None = None, columns: list | None = None):
+    """Rebuilds an object on a mapped file: nothing is read until it is used, or validated."""
+    with open(path, "rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return loads(mapped, allow_pickle=allow_pickle, into=into, columns=columns)
+
+
+def detach(obj: Any):
+    """A copy that shares no memory with where the object came from."""
+    header, frames = to_buffers(obj)
+    return from_buffers(header, [bytearray(frame) for frame in frames], allow_pickle=True)
+
+
+def pack(obj: Any, *, target: str | None = None) -> bytes:
+    """Header and frames as one blob, in dask.distributed's `pack_frames` layout."""
+    header, frames = to_buffers(obj, target=target)
+    return _native.pack([header, *frames])
+
+
+def unpack(packed: Any, **options: Any):
+    """Rebuilds an object from such a blob. The options are those of `from_buffers`."""
+    header, *frames = _native.unpack(packed) or [b""]
+    return from_buffers(header, frames, **options)
+
+
+def copies(obj: Any, *, target: str | None = None) -> list[tuple[int, str, int]]:
+    """What `to_buffers` copies of an object: for each copy the column, why, and how many bytes."""
+    return encode(obj, target, False, None)[2]
+
+
+def encode(obj: Any, target: str | None, writable: bool, compression: str | None):
+    """Header, frames and what was copied."""
+    if target not in (None, "arrow", "pandas"):
+        raise ValueError(f"target is 'arrow' or 'pandas', not {target!r}")
+    pd = sys.modules.get("pandas")
+    if pd is not None and isinstance(obj, (pd.DataFrame, pd.Series, pd.Index)):
+        if type(obj) not in (pd.DataFrame, pd.Series) and not isinstance(obj, pd.Index):
+            raise TypeError(f"{type(obj).__name__} is a subclass, which would not come back: convert it first")
+        from arrow_frames import _pandas
+
+        return _pandas.encode(obj, target or "pandas", writable, compression)
+    kind = _arrow.kind_of(obj)
+    if kind is None:
+        raise TypeError(
+            f"{type(obj).__module__}.{type(obj).__qualname__} is no dataframe: to_buffers takes those of pandas, "
+            "pyarrow and polars, and objects with __arrow_c_stream__ or __arrow_c_array__"
+        )
+    return _arrow.encode(obj, kind, target or "arrow", writable, compression)
+
+
+def rebuild(decode, schema_source, writable, allow_pickle, into, columns):
+    """Decodes, and makes the object that the note or the caller names."""
+    places = None if columns is None else _places(schema_source, columns)
+    decoded = decode(places)
+    metadata = dict(decoded.metadata)
+    note = _note(metadata)
+    kind = note.get("kind") or ("pandas.DataFrame" if _is_for_pandas(metadata, decoded) else "pyarrow.Table")
+    if into is not None:
+        kind = _kind_into(into, kind)
+    if not kind.startswith("pandas."):
+        return _arrow.decode(decoded.stream(), note, kind)
+    needed("pandas", "a dataframe of pandas")
+    from arrow_frames._rebuild import Rebuild
+
+    try:
+        if columns is not None:
+            note = _projected(note, places, columns)
+        return Rebuild(decoded, writable, allow_pickle).frame(note)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise DecodeError(f"the note of the dataframe is malformed: {type(error).__name__}: {error}") from error
+
+
+def _segments(obj, target, writable, compression):
+    header, frames, _ = encode(obj, target, writable, compression)
+    return _native.segments(header, frames)
+
+
+def _note(metadata: dict) -> dict:
+    """What the schema says of the object; nothing if it is of another version."""
+    try:
+        note = json.loads(metadata.get(KEY, "{}"))
+    except ValueError:
+        return {}
+    return note if isinstance(note, dict) and note.get("version") == 1 else {}
+
+
+def _is_for_pandas(metadata: dict, decoded) -> bool:
+    return any(field[4] is not None for field in decoded.fields)
+
+
+def _kind_into(into: str, kind: str) -> str:
+    library, _, name = into.partition(".")
+    if library not in ("pandas", "pyarrow", "polars", "arrow"):
+        raise ValueError(f"into is 'pandas', 'pyarrow' or 'polars', not {into!r}")
+    if name:
+        return into
+    if kind.startswith(library + "."):
+        return kind
+    return {"pandas": "pandas.DataFrame", "pyarrow": "pyarrow.Table", "polars": "polars.DataFrame", "arrow": "arrow.Stream"}[library]
+
+
+def _places(schema_source, columns: list) -> list[int]:
+    """The columns of the stream that these labels and the index are."""
+    fields, metadata = _native.schema(schema_source)
+    names = [field[0] for field in fields]
+    note = _note(dict(metadata))
+    places = []
+    for label in columns:
+        if label not in names:
+            raise KeyError(f"there is no column {label!r}")
+        places.extend(at for at, name in enumerate(names) if name == label)
+    if "arrays" in note:
+        if any(isinstance(array, dict) for array in note["arrays"]):
+            return list(range(len(names)))
+        from arrow_frames._rebuild import index_columns
+
+        places.extend(range(len(names) - index_columns(note["index"]), len(names)))
+    return places
+
+
+def _projected(note: dict, places: list[int], columns: list) -> dict:
+    """The note of those columns only."""
+    if "arrays" not in note or len(places) == len(note["arrays"]) and places == list(range(len(places))):
+        return note
+    from arrow_frames._rebuild import index_columns
+
+    data = len(places) - index_columns(note["index"])
+    labels = note["labels"]
+    if "names" not in labels:
+        raise DecodeError("only columns that are called by text can be chosen")
+    names = [labels["names"][at] for at in places[:data]]
+    return {**note, "arrays": [note["arrays"][at] for at in places], "labels": {**labels, "names": names}}

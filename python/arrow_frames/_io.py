@@ -1,0 +1,58 @@
+"""Writing the slices of a stream: vectored where the system can."""
+
+import os
+import socket
+import tempfile
+from typing import Any
+
+#: How many slices one system call takes: what Linux allows.
+SLICES = 1024
+
+
+def write(segments: list[memoryview], file: Any) -> int:
+    """Writes all slices to a path, an open file or a socket; the number of bytes."""
+    if isinstance(file, (str, os.PathLike)):
+        return write_named(segments, os.fspath(file))
+    total = sum(segment.nbytes for segment in segments)
+    if isinstance(file, socket.socket):
+        vectored(segments, file.sendmsg)
+    elif is_raw(file):
+        descriptor = file.fileno()
+        vectored(segments, lambda slices: os.writev(descriptor, slices))
+    else:
+        for segment in segments:
+            file.write(segment)
+    return total
+
+
+def write_named(segments: list[memoryview], path: str) -> int:
+    """Writes a file that has its name when it is whole, or not at all."""
+    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=os.path.dirname(path) or ".")
+    try:
+        with open(handle, "wb", buffering=0) as file:
+            total = write(segments, file)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return total
+
+
+def is_raw(file: Any) -> bool:
+    """Whether nothing lies between the file and its descriptor."""
+    import io
+
+    return isinstance(file, io.FileIO) and hasattr(os, "writev")
+
+
+def vectored(segments: list[memoryview], call) -> None:
+    """Hands slices to a system call that may take only some of their bytes."""
+    waiting = [segment for segment in segments if segment.nbytes]
+    start = 0
+    while start < len(waiting):
+        written = call(waiting[start : start + SLICES])
+        while start < len(waiting) and written >= waiting[start].nbytes:
+            written -= waiting[start].nbytes
+            start += 1
+        if written:
+            waiting[start] = waiting[start][written:]

@@ -1,0 +1,218 @@
+"""DataFrames, Series and Indexes of pandas → columns and a note."""
+
+import base64
+import json
+
+import numpy as np
+import pandas as pd
+
+from arrow_frames import _arrays, _values
+from arrow_frames._arrays import array_format, field_name, raw
+from arrow_frames._native import Columns
+
+#: The key of the note in the schema's metadata.
+KEY = "arrow_frames"
+
+
+def encode(obj, target: str, writable: bool, compression):
+    """Header, frames and copies of a DataFrame, a Series or an Index."""
+    if isinstance(obj, pd.Index):
+        frame, kind = pd.DataFrame(index=obj), "pandas.Index"
+    elif isinstance(obj, pd.Series):
+        frame, kind = obj.to_frame(0), "pandas.Series"
+    else:
+        frame, kind = obj, "pandas.DataFrame"
+    note = {"version": 1, "kind": kind}
+    names, blocks, arrays, dtypes = plan(frame, target)
+    index, levels = plan_index(frame.index)
+    data_columns = len(names)
+    names += [f"__index_level_{number}__" for number in range(len(levels))]
+    columns = Columns(names, len(frame))
+    for place, add in blocks:
+        arrays[place] = add(columns)
+    for number, level in enumerate(levels):
+        arrays.append(level(columns, data_columns + number, target))
+    note["arrays"] = arrays
+    if kind != "pandas.Index":
+        note["labels"] = plan_labels(frame.columns)
+    if kind == "pandas.Series":
+        note["name"] = _values.encode(obj.name)
+    note["index"] = index
+    if kind != "pandas.Index":
+        if obj.attrs:
+            note["attrs"] = _values.encode(obj.attrs)
+        if not obj.flags.allows_duplicate_labels:
+            note["unique_labels"] = True
+    metadata = [(KEY, json.dumps(note)), ("pandas", json.dumps(describe(names, arrays, dtypes, index)))]
+    return columns.encode(metadata, writable=writable, compression=compression)
+
+
+def plan(frame: pd.DataFrame, target: str):
+    """Names, what adds the columns, and a place in the note for each."""
+    labels = [field_name(label) for label in frame.columns]
+    width, rows = len(labels), len(frame)
+    # A block whose rows are the dataframe's rows is one column on the wire.
+    blocks = [(block.mgr_locs.as_array, values_of(block)) for block in frame._mgr.blocks]
+    whole = {id(values): places for places, values in blocks if target == "pandas" and is_row_major(values, rows)}
+    hidden = {int(place) for places in whole.values() for place in places[1:]}
+    position = {}
+    for place in range(width):
+        if place not in hidden:
+            position[place] = len(position)
+    names = [labels[place] for place in position]
+    adds, dtypes = [], [None] * len(names)
+    for places, values in blocks:
+        for place in places:
+            if int(place) in position:
+                dtypes[position[int(place)]] = values.dtype
+        if id(values) in whole:
+            adds.append(row_major(position[int(places[0])], places, values))
+        else:
+            adds.extend(block_adds([position[int(place)] for place in places], values, target))
+    return names, adds, [None] * len(names), dtypes
+
+
+def values_of(block):
+    """The array of a block: of naive datetimes, numpy's."""
+    values = block.values
+    if isinstance(values, (pd.arrays.DatetimeArray, pd.arrays.TimedeltaArray)) and isinstance(values.dtype, np.dtype):
+        return values._ndarray
+    return values
+
+
+def is_row_major(values, rows: int) -> bool:
+    """Whether the rows of the dataframe lie one behind the other, each without gaps."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iufbcMm" or not values.dtype.isnative:
+        return False
+    return values.shape[0] > 1 and rows > 1 and values.T.flags.c_contiguous and values.size > 0
+
+
+def row_major(position: int, places, values: np.ndarray):
+    """What adds such a block as one column."""
+
+    def add(columns):
+        flat = values.T.reshape(-1)
+        _arrays.put_form(columns, position, _arrays.frombuffer(flat), f"{values.dtype}[{len(places)}]")
+        return {"rows": values.dtype.str, "places": [int(place) for place in places]}
+
+    return position, add
+
+
+def block_adds(positions: list[int], values, target: str):
+    """What adds the columns of a block."""
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        known = array_format(values.dtype)
+        step = values.strides[1] == values.itemsize or values.shape[1] <= 1
+        if known is not None and step and values.strides[0] >= 0:
+
+            def add(columns):
+                columns.block(positions, known, raw(values))
+                return "numpy"
+
+            return [(positions[0], add)] + [(position, lambda _: "numpy") for position in positions[1:]]
+        rows = list(values)
+    elif values.ndim == 2:
+        rows = [values[number] for number in range(values.shape[0])]
+    else:
+        rows = [values]
+    return [(position, adder(position, row, target)) for position, row in zip(positions, rows)]
+
+
+def adder(position: int, array, target: str):
+    return lambda columns: _arrays.put(columns, position, array, target)
+
+
+def plan_labels(labels: pd.Index):
+    """The labels of the columns: the fields' names where these say all, or an Index of its own."""
+    name = _values.encode(labels.name) if labels.nlevels == 1 else None
+    if type(labels) is pd.RangeIndex:
+        return {"range": [labels.start, labels.stop, labels.step], "name": name}
+    if type(labels) is pd.Index and all(type(label) is str and _values.is_unicode(label) for label in labels):
+        if labels.dtype == object:
+            return {"text": "object", "names": list(labels), "name": name}
+        if isinstance(labels.dtype, pd.StringDtype):
+            return {"text": _arrays.text_name(labels.dtype), "names": list(labels), "name": name}
+    from arrow_frames._codec import dumps
+
+    return {"stream": base64.b64encode(dumps(labels)).decode()}
+
+
+def plan_index(index: pd.Index):
+    """What the note says of an index, and what adds its columns."""
+    if type(index) is pd.RangeIndex:
+        name = _values.encode(index.name)
+        return {"range": [index.start, index.stop, index.step], "name": name}, []
+    if isinstance(index, pd.MultiIndex):
+        names = [_values.encode(name) for name in index.names]
+        freqs = [frequency(level) for level in index.levels]
+        return {"multi": len(index.levels), "names": names, "freqs": freqs}, [
+            level_adder(codes, level) for codes, level in zip(index.codes, index.levels)
+        ]
+    array = index.array
+    if type(array).__name__ in ("NumpyExtensionArray", "PandasArray"):
+        array = array.to_numpy()
+    note = {"class": type(index).__name__, "name": _values.encode(index.name), "freq": frequency(index)}
+    return note, [lambda columns, place, target: _arrays.put(columns, place, array, target)]
+
+
+def level_adder(codes, level: pd.Index):
+    codes, level = np.asarray(codes), level.rename(None)
+
+    def add(columns, place: int, target: str):
+        if level.dtype != "category":
+            try:
+                return _arrays.put_categorical(columns, place, codes, level, False, target)
+            except TypeError:
+                pass
+        # No categories of a categorical: an Index of its own, in the note.
+        from arrow_frames._codec import dumps
+
+        _arrays.put_numpy(columns, place, codes, target)
+        return "level:" + base64.b64encode(dumps(level)).decode()
+
+    return add
+
+
+def frequency(index: pd.Index):
+    """The frequency of datetimes or durations, by its name or as it is."""
+    freq = getattr(index, "freq", None) if isinstance(index, (pd.DatetimeIndex, pd.TimedeltaIndex)) else None
+    if freq is None:
+        return None
+    try:
+        if pd.tseries.frequencies.to_offset(freq.freqstr) == freq:
+            return freq.freqstr
+    except ValueError:
+        pass
+    return _values.encode(freq)
+
+
+def describe(names: list[str], arrays: list, dtypes: list, index: dict) -> dict:
+    """pandas' own metadata, for readers that know nothing of ours."""
+    index_columns: list = names[len(dtypes) :]
+    if "range" in index:
+        start, stop, step = index["range"]
+        text = index["name"] if isinstance(index["name"], str) else None
+        index_columns = [{"kind": "range", "name": text, "start": start, "stop": stop, "step": step}]
+    entries = [entry(name, name, *types(array, dtype)) for name, array, dtype in zip(names, arrays, dtypes)]
+    entries += [entry(None, name, "empty", "object") for name in names[len(dtypes) :]]
+    return {
+        "index_columns": index_columns,
+        "column_indexes": [],
+        "columns": entries,
+        "creator": {"library": "arrow_frames"},
+        "pandas_version": pd.__version__,
+    }
+
+
+def entry(name: str | None, field_name: str, pandas_type: str, numpy_type: str) -> dict:
+    """What the metadata says of a column."""
+    types = {"pandas_type": pandas_type, "numpy_type": numpy_type}
+    return {"name": name, "field_name": field_name, **types, "metadata": None}
+
+
+def types(array, dtype) -> tuple[str, str]:
+    """What the metadata calls the type of a column, and the dtype that a reader builds."""
+    if array in ("numpy", "bool", "masked") or str(array).startswith("arrow:"):
+        kinds = {"M": "datetime", "m": "timedelta"}
+        return kinds.get(getattr(dtype, "kind", ""), str(dtype).lower()), str(dtype)
+    return "empty", "object"

@@ -1,0 +1,404 @@
+"""Columns and a note → DataFrames, Series and Indexes of pandas."""
+
+import base64
+import pickle
+
+import numpy as np
+import pandas as pd
+
+from arrow_frames import _values
+from arrow_frames._errors import UntrustedPickleError
+from arrow_frames._native import DecodeError
+
+MAJOR = int(pd.__version__.split(".")[0])
+
+# The formats of Arrow's C data interface as numpy's dtypes; `?` and complex ones are numpy's own.
+DTYPES = {
+    "c": "<i1", "C": "<u1", "s": "<i2", "S": "<u2", "i": "<i4", "I": "<u4", "l": "<i8", "L": "<u8",
+    "e": "<f2", "f": "<f4", "g": "<f8", "?": "?", "c8": "<c8", "c16": "<c16", "b": "?",
+    "tss:": "<M8[s]", "tsm:": "<M8[ms]", "tsu:": "<M8[us]", "tsn:": "<M8[ns]",
+    "tDs": "<m8[s]", "tDm": "<m8[ms]", "tDu": "<m8[us]", "tDn": "<m8[ns]",
+}  # fmt: skip
+DTYPES = {format: np.dtype(dtype) for format, dtype in DTYPES.items()}
+
+# Frequencies of indexes by the names that pandas before 2.2 has.
+OLD_FREQS = {
+    "ME": "M", "QE": "Q", "YE": "A", "BME": "BM", "BQE": "BQ", "BYE": "BA", "YS": "AS", "BYS": "BAS",
+    "h": "H", "min": "T", "s": "S", "ms": "L", "us": "U", "ns": "N",
+}  # fmt: skip
+
+
+class Rebuild:
+    """What one dataframe is rebuilt with."""
+
+    def __init__(self, decoded, writable: bool | None, allow_pickle: bool) -> None:
+        self.decoded = decoded
+        self.fields = decoded.fields
+        self.batches = decoded.batches
+        self.rows = decoded.rows
+        self.writable = writable
+        self.allow_pickle = allow_pickle
+
+    def frame(self, note: dict):
+        """The object that the note describes."""
+        arrays = note.get("arrays")
+        if not isinstance(arrays, list) or len(arrays) != len(self.fields):
+            # Somebody added or took a column: what Arrow says of each is what is left.
+            return self.unnoted()
+        levels = index_columns(note["index"])
+        data = len(arrays) - levels
+        index = self.index(note["index"], arrays, data)
+        if note["kind"] == "pandas.Index":
+            return index
+        labels = self.labels(note["labels"])
+        frame = assemble(self.blocks(arrays[:data], len(labels)), index, labels)
+        if note["kind"] == "pandas.Series":
+            # The column as it is: under copy-on-write even a view of it would share what it writes.
+            series = frame.iloc[:, 0]
+            series.name = self.value(note.get("name"), "the name")
+            frame = series
+        if "attrs" in note:
+            frame.attrs = self.value(note["attrs"], "the attrs")
+        if note.get("unique_labels"):
+            frame.flags.allows_duplicate_labels = False
+        return frame
+
+    def unnoted(self):
+        """A dataframe of columns that nobody described, or that the metadata of pandas describes."""
+        names = [field[0] for field in self.fields]
+        arrays = [self.any_array(place, None) for place in range(len(names))]
+        blocks = [(ensured(array), np.array([place], np.intp)) for place, array in enumerate(arrays)]
+        return assemble(blocks, pd.RangeIndex(self.rows), pd.Index(names, dtype=None if names else object))
+
+    def blocks(self, arrays: list, width: int) -> list:
+        """Arrays and the places that they have in the dataframe."""
+        places, place = [], iter(range(width))
+        taken = {at for array in arrays if isinstance(array, dict) for at in array["places"][1:]}
+        free = (at for at in place if at not in taken)
+        for array in arrays:
+            if isinstance(array, dict):
+                places.append(np.array(array["places"], np.intp))
+                next(free, None)
+            else:
+                places.append(np.array([next(free, 0)], np.intp))
+        blocks = []
+        if len(self.batches) == 1 and self.rows:
+            plain = [at for at, array in enumerate(arrays) if self.is_plain(at, array)]
+            for array, columns in self.plain_blocks(plain):
+                blocks.append((array, np.concatenate([places[at] for at in columns])))
+            done = set(plain)
+        else:
+            done = set()
+        for at, array in enumerate(arrays):
+            if at not in done:
+                blocks.append((ensured(self.any_array(at, array)), places[at]))
+        return blocks
+
+    def is_plain(self, at: int, array) -> bool:
+        """Whether a column is numbers that lie as numpy has them."""
+        name, format, nullable, nulls, mark = self.fields[at]
+        if array == "numpy":
+            return mark is None and format is not None and format != "b" and (nulls == 0 or format[0] == "t")
+        return array == "raw" and mark is not None
+
+    def plain_blocks(self, columns: list[int]):
+        """Numbers as arrays of two dimensions, one for columns that lie at a constant stride."""
+        for format, places, memory, stride in self.decoded.blocks(0, columns, False):
+            dtype = DTYPES[format]
+            array = np.ndarray((len(places), self.rows), dtype, memory, 0, (stride, dtype.itemsize))
+            yield self.with_access(narrowed(array)), places
+
+    def any_array(self, at: int, array):
+        """One column: an array of pandas or numpy, of two dimensions if it is a block."""
+        pieces = [self.piece(batch, at, array) for batch in range(len(self.batches))]
+        if len(pieces) == 1:
+            return pieces[0]
+        return joined(pieces, self.fields[at][1])
+
+    def piece(self, batch: int, at: int, array):
+        """One batch of a column."""
+        name, format, nullable, nulls, mark = self.fields[at]
+        rows = self.batches[batch]
+        if mark is not None:
+            return self.opaque(batch, at, array, rows)
+        kind = array if isinstance(array, str) else ""
+        if kind == "numpy" and format is not None and format != "b" and (nulls == 0 or format[0] == "t"):
+            return self.numbers(batch, at, rows, strict=False)
+        if kind == "bool" and format == "b" and nulls == 0:
+            return np.frombuffer(self.decoded.boolean(batch, at), "?")
+        if kind == "masked" and format is not None:
+            return self.masked(batch, at)
+        return from_arrow(self.decoded.array(batch, at), kind, format, nullable, self, batch, at)
+
+    def numbers(self, batch: int, at: int, rows: int, strict: bool):
+        if rows == 0:
+            return np.empty(0, DTYPES[self.fields[at][1]])
+        [(format, _, memory, _)] = self.decoded.blocks(batch, [at], strict)
+        return self.with_access(narrowed(np.frombuffer(memory, DTYPES[format])))
+
+    def masked(self, batch: int, at: int):
+        """An array of a nullable dtype."""
+        format, values, mask = self.decoded.masked(batch, at)
+        values = self.with_access(np.frombuffer(values, DTYPES[format]))
+        classes = {"b": pd.arrays.BooleanArray, "f": pd.arrays.FloatingArray}
+        kind = classes.get("b" if format == "b" else values.dtype.kind, pd.arrays.IntegerArray)
+        return kind(values, np.frombuffer(mask, "?"))
+
+    def opaque(self, batch: int, at: int, array, rows: int):
+        """What a pickle holds, if it is one that is safe to load, or is allowed."""
+        buffers, refused = self.decoded.opaque(batch, at)
+        name = self.fields[at][0]
+        if refused is not None and not self.allow_pickle:
+            raise UntrustedPickleError(f"column {name!r}", refused)
+        try:
+            loaded = loads(buffers, self.writable)
+        except Exception as error:
+            if refused is not None:
+                raise
+            # A form of ours that this pandas does not take, or takes otherwise.
+            loaded = older(self.decoded.resolved(batch, at), array, name, error)
+        if isinstance(loaded, (pd.Series, pd.Index)):
+            loaded = loaded.array
+        if isinstance(array, dict):
+            places = array["places"]
+            if len(loaded) != rows * len(places):
+                raise DecodeError(f"column {name!r} has {len(loaded)} values, not {rows} × {len(places)}")
+            return narrowed(loaded.reshape(rows, len(places)).T)
+        if len(loaded) != rows:
+            raise DecodeError(f"column {name!r} has {len(loaded)} rows, not {rows}")
+        if type(loaded).__name__ in ("NumpyExtensionArray", "PandasArray"):
+            loaded = loaded.to_numpy()
+        if array is not None and array.startswith("freq:") and isinstance(loaded, pd.Categorical):
+            categories = self.with_freq(loaded.categories, array.partition(":")[2])
+            loaded = pd.Categorical.from_codes(loaded.codes, categories, loaded.ordered)
+        if array in ("raw", "objects") and not isinstance(loaded, np.ndarray):
+            raise DecodeError(f"column {name!r} is not what its metadata says")
+        return loaded
+
+    def index(self, note: dict, arrays: list, first: int):
+        """The index of the rows."""
+        if "range" in note:
+            start, stop, step = note["range"]
+            index = pd.RangeIndex(start, stop, step, name=self.value(note["name"], "the name of the index"))
+            if len(index) != self.rows:
+                raise DecodeError(f"the index has {len(index)} rows, and the columns {self.rows}")
+            return index
+        if "multi" in note:
+            levels, codes = [], []
+            for number in range(note["multi"]):
+                kind = arrays[first + number]
+                if kind.startswith("level:"):
+                    codes.append(self.any_array(first + number, "numpy"))
+                    levels.append(self.stream(kind.partition(":")[2]))
+                    continue
+                array = self.any_array(first + number, kind)
+                if not isinstance(array, pd.Categorical):
+                    raise DecodeError(f"level {number} of the index is not what its metadata says")
+                levels.append(self.with_freq(array.categories, note["freqs"][number]))
+                codes.append(array.codes)
+            names = [self.value(name, "a name of the index") for name in note["names"]]
+            return pd.MultiIndex(levels, codes, names=names, verify_integrity=False)
+        array = self.any_array(first, arrays[first])
+        name = self.value(note["name"], "the name of the index")
+        dtype = object if isinstance(array, np.ndarray) and array.dtype == object else None
+        index = pd.Index(array, dtype=dtype, name=None, copy=False)
+        if name is not None:
+            index.name = name
+        return self.with_freq(index, note.get("freq"))
+
+    def with_freq(self, index: pd.Index, freq):
+        if freq is None:
+            return index
+        if isinstance(freq, dict):
+            freq = self.value(freq, "the frequency of the index")
+        else:
+            freq = offset(freq)
+        # Categories are shared by whoever has them.
+        index = index.view() if isinstance(index, pd.DatetimeIndex) else index
+        index.freq = freq
+        return index
+
+    def labels(self, note: dict) -> pd.Index:
+        """The labels of the columns."""
+        if "stream" in note:
+            return self.stream(note["stream"])
+        name = self.value(note["name"], "the name of the columns")
+        if "range" in note:
+            return pd.RangeIndex(*note["range"], name=name)
+        dtype = text_dtype(note["text"])
+        return pd.Index(note["names"], dtype=dtype, name=name)
+
+    def stream(self, text: str) -> pd.Index:
+        """An Index of its own in the note."""
+        from arrow_frames._codec import loads as load_stream
+
+        return load_stream(base64.b64decode(text), allow_pickle=self.allow_pickle, into="pandas.Index")
+
+    def value(self, value, what: str):
+        return _values.decode(value, what, self.allow_pickle)
+
+    def with_access(self, array: np.ndarray) -> np.ndarray:
+        """The array, writable or not as was asked."""
+        if self.writable and not array.flags.writeable:
+            return array.copy()
+        if self.writable is False and array.flags.writeable:
+            array.flags.writeable = False
+        return array
+
+
+def loads(buffers: list, writable: bool | None):
+    """Unpickles. What the buffers are when they are not as they were."""
+    if writable:
+        buffers = [bytearray(buffer) if buffer.readonly else buffer for buffer in buffers]
+    elif writable is False:
+        buffers = [buffer.toreadonly() for buffer in buffers]
+    return pickle.loads(buffers[0], buffers=buffers[1:])
+
+
+def index_columns(note: dict) -> int:
+    """How many columns of the stream are the index."""
+    return 0 if "range" in note else note.get("multi", 1)
+
+
+def assemble(blocks: list, index: pd.Index, columns: pd.Index) -> pd.DataFrame:
+    """A DataFrame of blocks, as pyarrow assembles them."""
+    if MAJOR >= 3:
+        from pandas.api.internals import create_dataframe_from_blocks
+
+        return create_dataframe_from_blocks(blocks, index=index, columns=columns)
+    from pandas.core.internals import BlockManager, make_block
+
+    manager = BlockManager([make_block(array, placement=places) for array, places in blocks], [columns, index])
+    if hasattr(pd.DataFrame, "_from_mgr"):
+        return pd.DataFrame._from_mgr(manager, manager.axes)
+    return pd.DataFrame(manager)
+
+
+def ensured(array):
+    """Numbers as the rows of a block."""
+    return array[np.newaxis] if isinstance(array, np.ndarray) and array.ndim == 1 else array
+
+
+def narrowed(array: np.ndarray) -> np.ndarray:
+    """Datetimes in nanoseconds where pandas has no other: an error if some are out of their range."""
+    if MAJOR >= 2 or array.dtype.kind not in "Mm" or array.dtype.str.endswith("[ns]"):
+        return array
+    narrow = array.astype(array.dtype.str[:3] + "[ns]")
+    if (narrow.astype(array.dtype) != array)[~np.isnat(array)].any():
+        raise DecodeError(f"this pandas has no {array.dtype}, and some values are out of the range of nanoseconds")
+    return narrow
+
+
+def offset(freq: str):
+    """The offset of that name, also where pandas has an older one for it."""
+    try:
+        return pd.tseries.frequencies.to_offset(freq)
+    except ValueError:
+        digits = freq[: len(freq) - len(freq.lstrip("-0123456789"))]
+        base, _, anchor = freq[len(digits) :].partition("-")
+        old = OLD_FREQS.get(base)
+        if old is None:
+            raise DecodeError(f"this pandas has no frequency {freq!r}") from None
+        return pd.tseries.frequencies.to_offset(digits + old + (f"-{anchor}" if anchor else ""))
+
+
+def text_dtype(name: str):
+    """The text dtype of that name, or what this pandas has instead of it."""
+    if name == "object":
+        return object
+    base, _, storage = name.partition("[")
+    storage = storage.rstrip("]") or "pyarrow"
+    if base == "string":
+        return pd.StringDtype(storage)
+    if MAJOR >= 3:
+        return pd.StringDtype(storage, na_value=np.nan)
+    return object
+
+
+def joined(pieces: list, format):
+    """The batches of a column as one array."""
+    if not pieces:
+        return np.empty(0, DTYPES.get(format, object))
+    if all(isinstance(piece, pd.Categorical) for piece in pieces):
+        return pd.api.types.union_categoricals(pieces)
+    series = [pd.Series(piece, dtype=piece.dtype, copy=False) for piece in pieces]
+    array = pd.concat(series, ignore_index=True).array
+    return array.to_numpy() if type(array).__name__ in ("NumpyExtensionArray", "PandasArray") else array
+
+
+def from_arrow(array, kind: str, format, nullable: bool, rebuild: Rebuild, batch: int, at: int):
+    """An Arrow column that is no plain numbers, as the note or its type says."""
+    if not kind:
+        if format is not None and format != "b" and (rebuild.fields[at][3] == 0 and not nullable or format[0] == "t"):
+            return rebuild.numbers(batch, at, len(array), strict=True)
+        if format in ("e",):
+            kind = "arrow:"
+        elif format is not None:
+            return rebuild.masked(batch, at)
+    from arrow_frames._errors import needed
+
+    pa = needed("pyarrow", "an Arrow column in pandas")
+    values = pa.array(array)
+    return from_pyarrow(values, kind)
+
+
+def from_pyarrow(values, kind: str):
+    """An array of pyarrow as one of pandas, of the dtype that the note names."""
+    import pyarrow as pa
+
+    if kind.startswith("arrow:"):
+        return pd.arrays.ArrowExtensionArray(pa.chunked_array([values]))
+    if pa.types.is_dictionary(values.type):
+        indices = values.indices
+        codes = indices.fill_null(-1) if indices.null_count else indices
+        if values.type.index_type.bit_width and not pa.types.is_signed_integer(values.type.index_type):
+            codes = indices.cast(pa.int64()).fill_null(-1)
+        categories = from_pyarrow(values.dictionary, "")
+        return pd.Categorical.from_codes(codes.to_numpy(zero_copy_only=False), pd.Index(categories), values.type.ordered)
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or is_view(values.type):
+        dtype = text_dtype(kind.partition(":")[2] or ("str" if MAJOR >= 3 else "object"))
+        if dtype is object:
+            return values.to_numpy(zero_copy_only=False)
+        if dtype.storage == "python":
+            return pd.array(values.to_pylist(), dtype=dtype)
+        if MAJOR < 3:
+            values = values.cast(pa.string()) if pd.__version__ < "2.2" else values
+            return pd.arrays.ArrowStringArray(pa.chunked_array([values]))
+        return dtype.__from_arrow__(values)
+    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
+        return zoned(values)
+    if pa.types.is_null(values.type):
+        return np.full(len(values), None, object)
+    if hasattr(pd, "ArrowDtype"):
+        return pd.arrays.ArrowExtensionArray(pa.chunked_array([values]))
+    return pd.Series(values.to_pylist(), dtype=object).to_numpy()
+
+
+def zoned(values):
+    """Timestamps in a zone."""
+    import pyarrow as pa
+
+    unit, zone = values.type.unit, values.type.tz
+    numbers = values.view(pa.int64())
+    if numbers.null_count:
+        numbers = numbers.fill_null(np.iinfo("i8").min)
+    datetimes = narrowed(numbers.to_numpy(zero_copy_only=False).view(f"M8[{unit}]"))
+    unit = np.datetime_data(datetimes.dtype)[0]
+    return pd.array(datetimes.view("i8"), pd.DatetimeTZDtype(unit, zone), copy=False)
+
+
+def is_view(kind) -> bool:
+    import pyarrow as pa
+
+    return getattr(pa.types, "is_string_view", lambda _: False)(kind)
+
+
+def older(array, kind, name: str, error: Exception):
+    """What this pandas has instead of a form that it does not take."""
+    from arrow_frames._errors import needed
+
+    pa = needed("pyarrow", f"column {name!r} on this pandas")
+    try:
+        return from_pyarrow(pa.array(array), kind if isinstance(kind, str) else "")
+    except Exception as reason:
+        raise DecodeError(f"this pandas cannot have column {name!r}: {reason}") from error

@@ -1,0 +1,156 @@
+//! Arrow's PyCapsule interface: arrays and streams of any Python library that has it, and ours for them.
+//!
+//! Source: the Arrow specification, "The Arrow PyCapsule Interface". This is one of the two files with
+//! unsafe code.
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, make_array};
+use arrow_schema::{ArrowError, Field, FieldRef, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+
+use crate::errors::{EncodeError, Result};
+
+const SCHEMA: &CStr = c"arrow_schema";
+const ARRAY: &CStr = c"arrow_array";
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// An Arrow array of a decoded column, for any library that takes `__arrow_c_array__`.
+#[pyclass(frozen, module = "arrow_frames")]
+pub struct Array {
+    /// The array.
+    pub array: ArrayRef,
+    /// Its field.
+    pub field: FieldRef,
+}
+
+#[pymethods]
+impl Array {
+    fn __len__(&self) -> usize {
+        self.array.len()
+    }
+
+    /// The Arrow type, as text.
+    #[getter]
+    fn r#type(&self) -> String {
+        self.array.data_type().to_string()
+    }
+
+    /// Bytes of its values, as far as it shows them.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.array.to_data().get_slice_memory_size().unwrap_or_default()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<arrow_frames.Array of {} values: {}>", self.array.len(), self.array.data_type())
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyTuple>> {
+        // The interface lets a producer that cannot cast give what it has.
+        drop(requested_schema);
+        let (array, schema) = export(&self.array, &self.field)?;
+        let schema = PyCapsule::new_with_value(py, schema, SCHEMA)?;
+        let array = PyCapsule::new_with_value(py, array, ARRAY)?;
+        PyTuple::new(py, [schema, array])
+    }
+
+    #[pyo3(signature = ())]
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.field.as_ref()).map_err(unsupported)?;
+        PyCapsule::new_with_value(py, schema, SCHEMA)
+    }
+}
+
+/// Decoded batches, for any library that takes `__arrow_c_stream__`. They can be asked for again.
+#[pyclass(frozen, module = "arrow_frames")]
+pub struct Stream {
+    /// Their schema.
+    pub schema: SchemaRef,
+    /// The batches.
+    pub batches: Vec<RecordBatch>,
+}
+
+#[pymethods]
+impl Stream {
+    fn __repr__(&self) -> String {
+        let rows: usize = self.batches.iter().map(RecordBatch::num_rows).sum();
+        let columns = self.schema.fields().len();
+        format!("<arrow_frames.Stream of {rows} rows and {columns} columns>")
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> Result<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let batches = self.batches.clone().into_iter().map(Ok);
+        let reader = RecordBatchIterator::new(batches, self.schema.clone());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
+    }
+
+    #[pyo3(signature = ())]
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(unsupported)?;
+        PyCapsule::new_with_value(py, schema, SCHEMA)
+    }
+}
+
+/// The array of an object that has `__arrow_c_array__`, and its field.
+pub fn import_array(object: &Bound<'_, PyAny>) -> Result<(ArrayRef, Field)> {
+    let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) =
+        object.call_method0("__arrow_c_array__")?.extract()?;
+    let (schema, array) = (schema.pointer_checked(Some(SCHEMA))?, array.pointer_checked(Some(ARRAY))?);
+    // SAFETY: a capsule of that name holds an ArrowSchema, and is alive: we hold it.
+    let schema: &FFI_ArrowSchema = unsafe { schema.cast().as_ref() };
+    let mut array = array.cast::<FFI_ArrowArray>();
+    // SAFETY: a capsule of that name holds an ArrowArray, which its consumer moves out, leaving one that
+    // is marked as released; nobody else has it.
+    let array = std::mem::replace(unsafe { array.as_mut() }, FFI_ArrowArray::empty());
+    let field = Field::try_from(schema).map_err(unsupported)?;
+    // SAFETY: the producer fills both structures by the rules of Arrow's C data interface.
+    let data = unsafe { from_ffi(array, schema) }.map_err(unsupported)?;
+    Ok((aligned(data), field))
+}
+
+/// The batches of an object that has `__arrow_c_stream__`.
+pub fn import_stream(object: &Bound<'_, PyAny>) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+    let capsule = object.call_method0("__arrow_c_stream__")?;
+    let mut stream =
+        capsule.cast::<PyCapsule>()?.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
+    // SAFETY: a capsule of that name holds an ArrowArrayStream, which its consumer moves out, leaving one
+    // that is marked as released; nobody else has it.
+    let stream = std::mem::replace(unsafe { stream.as_mut() }, FFI_ArrowArrayStream::empty());
+    // It may run Python code, which attaches by itself.
+    let reader = RecordBatchStreamReader::try_new(stream).map_err(unsupported)?;
+    object.py().detach(move || {
+        let schema = reader.schema();
+        let batches = reader.collect::<std::result::Result<Vec<_>, _>>().map_err(unsupported)?;
+        Ok((schema, batches))
+    })
+}
+
+fn export(array: &ArrayRef, field: &Field) -> Result<(FFI_ArrowArray, FFI_ArrowSchema)> {
+    let (array, _) = to_ffi(&array.to_data()).map_err(unsupported)?;
+    Ok((array, FFI_ArrowSchema::try_from(field).map_err(unsupported)?))
+}
+
+fn aligned(mut data: arrow_data::ArrayData) -> ArrayRef {
+    data.align_buffers();
+    make_array(data)
+}
+
+fn unsupported(error: ArrowError) -> PyErr {
+    EncodeError::new_err(format!("the Arrow data cannot be taken: {error}"))
+}

@@ -1,0 +1,262 @@
+//! Columns of Python's memory → frames.
+
+use std::sync::Arc;
+
+use arrow_array::{Array as _, ArrayRef, BooleanArray};
+use arrow_buffer::Buffer;
+use arrow_frames::{Batch, Column, Compression, CopyReason, DataFrame, Encoder, OpaqueColumn, Target};
+use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyMemoryView};
+
+use crate::capsules::{import_array, import_stream};
+use crate::convert;
+use crate::errors::{EncodeError, Result, writing};
+use crate::memory::Regions;
+
+/// What to encode: columns, each added in one call, in order.
+#[pyclass(module = "arrow_frames._native")]
+pub struct Columns {
+    rows: usize,
+    fields: Vec<Field>,
+    columns: Vec<Option<Column>>,
+    regions: Regions,
+    /// What was copied, beside what the encoder copies.
+    copies: Vec<(usize, &'static str, usize)>,
+}
+
+/// A header, its frames, and what was copied: the column, why, and bytes.
+type Encoded<'py> = (Bound<'py, PyBytes>, Vec<Bound<'py, PyMemoryView>>, Vec<(usize, String, u64)>);
+
+#[pymethods]
+impl Columns {
+    /// Columns of these names, all of so many rows. Each is filled by a call.
+    #[new]
+    fn new(names: Vec<String>, rows: usize) -> Self {
+        let fields: Vec<Field> =
+            names.into_iter().map(|name| Field::new(name, DataType::Null, true)).collect();
+        let columns = vec![None; fields.len()];
+        Columns { rows, fields, columns, regions: Regions::default(), copies: Vec::new() }
+    }
+
+    /// Columns that are the rows of an array of two dimensions, as numbers of an Arrow format.
+    fn block(
+        &mut self,
+        py: Python<'_>,
+        places: Vec<usize>,
+        format: &str,
+        array: &Bound<'_, PyAny>,
+    ) -> Result<()> {
+        let data_type = type_of(format)?;
+        let rows = self.regions.import_rows(array, "a block")?;
+        let length = self.rows;
+        let made = py.detach(|| {
+            let made = rows.into_iter().map(|values| numbers(&data_type, length, values));
+            made.collect::<Result<Vec<_>>>()
+        })?;
+        if made.len() != places.len() {
+            return Err(PyValueError::new_err("a block needs a place for each of its rows"));
+        }
+        for (place, array) in places.into_iter().zip(made) {
+            // Which datetimes are missing must not decide the type.
+            let nullable = convert::has_nat(&data_type);
+            self.put(place, array, nullable)?;
+        }
+        Ok(())
+    }
+
+    /// A column of numbers and a mask, one byte each, that is 1 where there is none.
+    fn masked(
+        &mut self,
+        py: Python<'_>,
+        place: usize,
+        format: &str,
+        values: &Bound<'_, PyAny>,
+        mask: &Bound<'_, PyAny>,
+    ) -> Result<()> {
+        let values = self.regions.import(values, "the values")?;
+        let mask = self.regions.import(mask, "the mask")?;
+        let rows = self.rows;
+        let boolean = format == "b";
+        let data_type = if boolean { DataType::Boolean } else { type_of(format)? };
+        let array = py.detach(|| {
+            let nulls = convert::not_masked(&mask);
+            if boolean {
+                let array: ArrayRef = Arc::new(BooleanArray::new(convert::bits(&values), nulls));
+                return Ok(array);
+            }
+            convert::array(data_type, rows, values, nulls).map_err(invalid)
+        })?;
+        if array.nulls().is_some() || boolean {
+            self.copies.push((place, "mask", rows.div_ceil(8) * (1 + usize::from(boolean))));
+        }
+        self.put(place, array, true)
+    }
+
+    /// A column of booleans of a byte each, which Arrow has as bits.
+    fn boolean(&mut self, py: Python<'_>, place: usize, values: &Bound<'_, PyAny>) -> Result<()> {
+        let values = self.regions.import(values, "the values")?;
+        let bits = py.detach(|| convert::bits(&values));
+        self.copies.push((place, "boolean", self.rows.div_ceil(8)));
+        self.put(place, Arc::new(BooleanArray::new(bits, None)), false)
+    }
+
+    /// A column of an object that has `__arrow_c_array__`.
+    fn arrow(&mut self, place: usize, array: &Bound<'_, PyAny>) -> Result<()> {
+        let (array, field) = import_array(array)?;
+        let name = self.field(place)?.name().clone();
+        self.set(place, field.with_name(name).with_nullable(true), Column::Native(array))
+    }
+
+    /// A column that is a pickle and its buffers; the mark says what it is.
+    fn opaque(
+        &mut self,
+        place: usize,
+        mark: String,
+        type_name: String,
+        buffers: Vec<Bound<'_, PyAny>>,
+    ) -> Result<()> {
+        let buffers = buffers.iter().map(|buffer| self.regions.import(buffer, "a buffer of a pickle"));
+        let opaque = OpaqueColumn::new(type_name, self.rows, buffers.collect::<Result<Vec<Buffer>>>()?);
+        let field = Field::new(self.field(place)?.name(), DataType::Null, true);
+        let field = field.with_metadata([("arrow_frames".to_owned(), mark)]);
+        self.set(place, field, Column::Opaque(opaque))
+    }
+
+    /// Counts a copy that was made in Python.
+    fn copied(&mut self, place: usize, reason: &str, bytes: usize) {
+        let reason = match reason {
+            "strided" => "strided",
+            "chunks" => "chunks",
+            "mask" => "mask",
+            _ => "pickled",
+        };
+        self.copies.push((place, reason, bytes));
+    }
+
+    /// Splits the columns into a header and frames: a frame is the memory that a column was given as.
+    #[pyo3(signature = (metadata, *, writable=false, compression=None))]
+    fn encode<'py>(
+        &mut self,
+        py: Python<'py>,
+        metadata: Vec<(String, String)>,
+        writable: bool,
+        compression: Option<&str>,
+    ) -> Result<Encoded<'py>> {
+        let fields = Fields::from(std::mem::take(&mut self.fields));
+        let columns = std::mem::take(&mut self.columns).into_iter().collect::<Option<Vec<_>>>();
+        let Some(columns) = columns else {
+            return Err(PyValueError::new_err("not every column was given"));
+        };
+        let schema = Arc::new(Schema::new_with_metadata(
+            fields,
+            metadata.into_iter().collect::<arrow_schema::Metadata>(),
+        ));
+        let encoder = encoder(Target::Arrow, writable, compression)?;
+        let copies = std::mem::take(&mut self.copies);
+        let rows = self.rows;
+        let work = || {
+            let batch = Batch::try_new(columns, rows)?;
+            DataFrame::try_new(schema, vec![batch])
+        };
+        let df = work().map_err(writing)?;
+        encoded(py, &df, encoder, &mut self.regions, copies)
+    }
+}
+
+impl Columns {
+    fn field(&self, place: usize) -> Result<&Field> {
+        self.fields.get(place).ok_or_else(|| PyValueError::new_err(format!("there is no column {place}")))
+    }
+
+    fn put(&mut self, place: usize, array: ArrayRef, nullable: bool) -> Result<()> {
+        let field = Field::new(self.field(place)?.name(), array.data_type().clone(), nullable);
+        self.set(place, field, Column::Native(array))
+    }
+
+    fn set(&mut self, place: usize, field: Field, column: Column) -> Result<()> {
+        if column.len() != self.rows {
+            let (name, expected, found) = (field.name(), self.rows, column.len());
+            return Err(EncodeError::new_err(format!("column {name:?} has {found} rows, not {expected}")));
+        }
+        self.field(place)?;
+        if let (Some(at), Some(held)) = (self.fields.get_mut(place), self.columns.get_mut(place)) {
+            *at = field;
+            *held = Some(column);
+        }
+        Ok(())
+    }
+}
+
+/// Splits what an object's `__arrow_c_stream__` yields, with some schema metadata added.
+#[pyfunction]
+#[pyo3(signature = (source, metadata, *, target, writable=false, compression=None))]
+pub fn encode_stream<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    metadata: Vec<(String, String)>,
+    target: &str,
+    writable: bool,
+    compression: Option<&str>,
+) -> Result<Encoded<'py>> {
+    let (schema, batches) = import_stream(source)?;
+    let mut all = schema.metadata().clone();
+    all.extend(metadata);
+    let schema = Arc::new(Schema::new_with_metadata(schema.fields().clone(), all));
+    let batches = batches.into_iter().map(Batch::from).collect();
+    let df = DataFrame::try_new(schema, batches).map_err(writing)?;
+    let target = match target {
+        "arrow" => Target::Arrow,
+        "pandas" => Target::Pandas,
+        _ => return Err(PyValueError::new_err(format!("target is 'arrow' or 'pandas', not {target:?}"))),
+    };
+    encoded(py, &df, encoder(target, writable, compression)?, &mut Regions::default(), Vec::new())
+}
+
+fn encoder(target: Target, writable: bool, compression: Option<&str>) -> Result<Encoder> {
+    let encoder = Encoder::new(target).with_writable(writable);
+    Ok(match compression {
+        None => encoder,
+        Some("lz4") => encoder.with_compression(Compression::Lz4),
+        Some("zstd") => encoder.with_compression(Compression::Zstd(1)),
+        Some(other) => {
+            return Err(PyValueError::new_err(format!("compression is 'lz4' or 'zstd', not {other:?}")));
+        }
+    })
+}
+
+fn encoded<'py>(
+    py: Python<'py>,
+    df: &DataFrame,
+    mut encoder: Encoder,
+    regions: &mut Regions,
+    copies: Vec<(usize, &'static str, usize)>,
+) -> Result<Encoded<'py>> {
+    let frames = py.detach(|| encoder.encode(df)).map_err(writing)?;
+    let mut copies: Vec<_> =
+        copies.into_iter().map(|(column, reason, bytes)| (column, reason.to_owned(), bytes as u64)).collect();
+    copies.extend(encoder.copies().iter().map(|copy| (copy.column, reason(copy.reason), copy.bytes)));
+    let (header, buffers) = frames.into_parts();
+    let buffers = buffers.iter().map(|buffer| regions.memory(buffer, true).view(py));
+    Ok((PyBytes::new(py, &header), buffers.collect::<Result<_>>()?, copies))
+}
+
+/// Why the encoder or the decoder copied.
+pub fn reason(reason: CopyReason) -> String {
+    reason.to_string()
+}
+
+fn numbers(data_type: &DataType, rows: usize, values: Buffer) -> Result<ArrayRef> {
+    let nulls = if convert::has_nat(data_type) { convert::not_nat(&values) } else { None };
+    convert::array(data_type.clone(), rows, values, nulls).map_err(invalid)
+}
+
+fn type_of(format: &str) -> Result<DataType> {
+    convert::data_type(format)
+        .ok_or_else(|| PyValueError::new_err(format!("{format:?} is no format of numbers")))
+}
+
+fn invalid(error: ArrowError) -> PyErr {
+    EncodeError::new_err(error.to_string())
+}

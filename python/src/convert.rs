@@ -1,0 +1,132 @@
+//! What numpy and Arrow lay out differently: missing datetimes, bytes and bits; and the names of types.
+
+use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType, TimeUnit};
+
+/// The type of a format string of Arrow's C data interface, of those that numpy has too.
+pub fn data_type(format: &str) -> Option<DataType> {
+    use DataType::*;
+    Some(match format {
+        "c" => Int8,
+        "C" => UInt8,
+        "s" => Int16,
+        "S" => UInt16,
+        "i" => Int32,
+        "I" => UInt32,
+        "l" => Int64,
+        "L" => UInt64,
+        "e" => Float16,
+        "f" => Float32,
+        "g" => Float64,
+        "tss:" => Timestamp(TimeUnit::Second, None),
+        "tsm:" => Timestamp(TimeUnit::Millisecond, None),
+        "tsu:" => Timestamp(TimeUnit::Microsecond, None),
+        "tsn:" => Timestamp(TimeUnit::Nanosecond, None),
+        "tDs" => Duration(TimeUnit::Second),
+        "tDm" => Duration(TimeUnit::Millisecond),
+        "tDu" => Duration(TimeUnit::Microsecond),
+        "tDn" => Duration(TimeUnit::Nanosecond),
+        _ => return None,
+    })
+}
+
+/// The format string of a type, of those that numpy has too, and of `b`, booleans.
+pub fn format(data_type: &DataType) -> Option<&'static str> {
+    use DataType::*;
+    Some(match data_type {
+        Boolean => "b",
+        Int8 => "c",
+        UInt8 => "C",
+        Int16 => "s",
+        UInt16 => "S",
+        Int32 => "i",
+        UInt32 => "I",
+        Int64 => "l",
+        UInt64 => "L",
+        Float16 => "e",
+        Float32 => "f",
+        Float64 => "g",
+        Timestamp(TimeUnit::Second, None) => "tss:",
+        Timestamp(TimeUnit::Millisecond, None) => "tsm:",
+        Timestamp(TimeUnit::Microsecond, None) => "tsu:",
+        Timestamp(TimeUnit::Nanosecond, None) => "tsn:",
+        Duration(TimeUnit::Second) => "tDs",
+        Duration(TimeUnit::Millisecond) => "tDm",
+        Duration(TimeUnit::Microsecond) => "tDu",
+        Duration(TimeUnit::Nanosecond) => "tDn",
+        _ => return None,
+    })
+}
+
+/// Whether missing values of that type are the number −2⁶³ in numpy, which calls it NaT.
+pub fn has_nat(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Timestamp(..) | DataType::Duration(_))
+}
+
+/// An array over values that lie in memory as Arrow has them.
+pub fn array(
+    data_type: DataType,
+    rows: usize,
+    values: Buffer,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef, ArrowError> {
+    let data = ArrayData::builder(data_type).len(rows).add_buffer(values).nulls(nulls);
+    // numpy has values at odd addresses too.
+    Ok(make_array(data.align_buffers(true).build()?))
+}
+
+/// The rows that are not NaT, if one is.
+pub fn not_nat(values: &[u8]) -> Option<NullBuffer> {
+    let nat = i64::MIN.to_le_bytes();
+    let (numbers, _) = values.as_chunks::<8>();
+    // Without a branch per value: most columns have none.
+    let is_any =
+        numbers.chunks(1024).any(|some| some.iter().fold(false, |any, number| any | (*number == nat)));
+    if !is_any {
+        return None;
+    }
+    let bits = BooleanBuffer::collect_bool(numbers.len(), |row| numbers.get(row) != Some(&nat));
+    Some(NullBuffer::new(bits))
+}
+
+/// The values with NaT where they are null: the same memory if it is there already.
+pub fn with_nat(values: &Buffer, nulls: Option<&NullBuffer>) -> Buffer {
+    let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else { return values.clone() };
+    let nat = i64::MIN.to_le_bytes();
+    let (numbers, _) = values.as_chunks::<8>();
+    let is_null = |row: usize| row < nulls.len() && nulls.is_null(row);
+    let differs = numbers.iter().enumerate().any(|(row, number)| is_null(row) && *number != nat);
+    if !differs {
+        return values.clone();
+    }
+    let number =
+        |(row, number): (usize, &[u8; 8])| if is_null(row) { i64::MIN } else { i64::from_le_bytes(*number) };
+    Buffer::from_vec(numbers.iter().enumerate().map(number).collect::<Vec<i64>>())
+}
+
+/// Whether a value that is not null is NaT to numpy.
+pub fn hides_nat(values: &Buffer, nulls: Option<&NullBuffer>) -> bool {
+    let Some(found) = not_nat(values) else { return false };
+    (0..found.len())
+        .any(|row| found.is_null(row) && nulls.is_none_or(|nulls| row < nulls.len() && nulls.is_valid(row)))
+}
+
+/// A bit for each byte that is not 0.
+pub fn bits(bytes: &[u8]) -> BooleanBuffer {
+    BooleanBuffer::collect_bool(bytes.len(), |row| bytes.get(row).is_some_and(|byte| *byte != 0))
+}
+
+/// The rows whose byte is 0, if one's is not.
+pub fn not_masked(mask: &[u8]) -> Option<NullBuffer> {
+    if mask.iter().fold(0, |any, byte| any | byte) == 0 {
+        return None;
+    }
+    Some(NullBuffer::new(!&bits(mask)))
+}
+
+/// A byte for each bit: 1 where it is set.
+pub fn bytes(bits: &BooleanBuffer) -> Buffer {
+    Buffer::from_vec(bits.iter().map(u8::from).collect::<Vec<u8>>())
+}

@@ -1,0 +1,366 @@
+//! Frames → columns in Python's memory.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array as _, ArrayRef};
+use arrow_buffer::Buffer;
+use arrow_frames::pickle::Pickle;
+use arrow_frames::{Column, DataFrame, Decoder, Frames, Layout};
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
+
+use crate::capsules::{Array, Stream};
+use crate::columns::reason;
+use crate::convert;
+use crate::errors::{DecodeError, Result, reading};
+use crate::memory::{Memory, Regions};
+use crate::stream::import;
+
+/// A decoded dataframe, whose columns are the frames that it was decoded from.
+#[pyclass(frozen, module = "arrow_frames._native")]
+pub struct Decoded {
+    df: DataFrame,
+    regions: Mutex<Regions>,
+    copies: Vec<(usize, String, u64)>,
+}
+
+/// Columns that lie at a constant stride: their format, which they are, the memory from the first
+/// to the end of the last, and the bytes from one to the next.
+type Block<'py> = (&'static str, Vec<usize>, Bound<'py, PyMemoryView>, usize);
+
+/// A field: its name, its format if it is one of numbers, whether it is nullable, its nulls, and its
+/// mark if it is opaque.
+type FieldParts = (String, Option<&'static str>, bool, usize, Option<String>);
+
+/// Decodes a header and its frames; of the columns, those asked for.
+#[pyfunction]
+#[pyo3(signature = (header, frames, columns=None))]
+pub fn decode(
+    py: Python<'_>,
+    header: &Bound<'_, PyAny>,
+    frames: Vec<Bound<'_, PyAny>>,
+    columns: Option<Vec<usize>>,
+) -> Result<Decoded> {
+    let mut regions = Regions::default();
+    let frames = import(&mut regions, header, &frames)?;
+    decoded(py, regions, columns, |decoder| decoder.decode(frames))
+}
+
+/// Decodes a stream, or a file, that lies in one buffer.
+#[pyfunction]
+#[pyo3(signature = (stream, columns=None))]
+pub fn decode_stream(
+    py: Python<'_>,
+    stream: &Bound<'_, PyAny>,
+    columns: Option<Vec<usize>>,
+) -> Result<Decoded> {
+    let mut regions = Regions::default();
+    let stream = regions.import(stream, "the stream")?;
+    if stream.starts_with(b"ARROW1") {
+        let frames = Frames::from_file(stream).map_err(reading)?;
+        return decoded(py, regions, columns, |decoder| decoder.decode(frames));
+    }
+    decoded(py, regions, columns, |decoder| decoder.decode_stream(stream))
+}
+
+/// The fields and the metadata of a header or a stream: what is known before anything is decoded.
+#[pyfunction]
+pub fn schema(bytes: &Bound<'_, PyAny>) -> Result<(Vec<FieldParts>, Vec<(String, String)>)> {
+    let bytes = Regions::default().import(bytes, "the header")?;
+    let layout = if bytes.starts_with(b"ARROW1") {
+        Layout::of_file(&bytes)
+    } else {
+        // A header is a stream whose bodies are missing: its schema comes first in both.
+        Layout::of_stream(&bytes)
+    };
+    match (layout.schema, layout.error) {
+        (Some(schema), _) => {
+            let df = DataFrame::try_new(schema, Vec::new()).map_err(reading)?;
+            Ok((fields(&df), metadata(&df)))
+        }
+        (None, Some(error)) => Err(reading(error)),
+        (None, None) => Err(DecodeError::new_err("there is no schema")),
+    }
+}
+
+fn decoded(
+    py: Python<'_>,
+    regions: Regions,
+    columns: Option<Vec<usize>>,
+    decode: impl FnOnce(&mut Decoder) -> arrow_frames::Result<DataFrame> + Send,
+) -> Result<Decoded> {
+    let mut decoder = Decoder::new();
+    if let Some(columns) = columns {
+        decoder = decoder.with_projection(columns);
+    }
+    let df = py.detach(|| decode(&mut decoder)).map_err(reading)?;
+    if !decoder.is_finished() {
+        return Err(DecodeError::new_err("the stream was cut: there is no end marker"));
+    }
+    let copies = decoder.copies().iter().map(|copy| (copy.column, reason(copy.reason), copy.bytes)).collect();
+    Ok(Decoded { df, regions: Mutex::new(regions), copies })
+}
+
+#[pymethods]
+impl Decoded {
+    /// Rows of all batches.
+    #[getter]
+    fn rows(&self) -> usize {
+        self.df.num_rows()
+    }
+
+    /// Rows of each batch.
+    #[getter]
+    fn batches(&self) -> Vec<usize> {
+        self.df.batches().iter().map(arrow_frames::Batch::num_rows).collect()
+    }
+
+    /// The schema's metadata.
+    #[getter]
+    fn metadata(&self) -> Vec<(String, String)> {
+        metadata(&self.df)
+    }
+
+    /// Each column's name, its format if it is one of numbers, whether it is nullable, how many nulls
+    /// it has, and its mark if it is opaque.
+    #[getter]
+    fn fields(&self) -> Vec<FieldParts> {
+        fields(&self.df)
+    }
+
+    /// What was copied: the column, why, and bytes.
+    #[getter]
+    fn copies(&self) -> Vec<(usize, String, u64)> {
+        self.copies.clone()
+    }
+
+    /// Numbers of a batch, as few arrays of two dimensions as their memory allows. `strict` refuses
+    /// datetimes that are there and that numpy takes for missing.
+    fn blocks<'py>(
+        &self,
+        py: Python<'py>,
+        batch: usize,
+        columns: Vec<usize>,
+        strict: bool,
+    ) -> Result<Vec<Block<'py>>> {
+        let mut parts = Vec::with_capacity(columns.len());
+        for column in columns {
+            if let Column::Opaque(opaque) = self.column(batch, column)? {
+                // Of a byte each, or of two floats: Arrow has no such buffers, numpy has.
+                let (format, width) = match opaque.type_name() {
+                    "bool" => ("?", 1),
+                    "complex64" => ("c8", 8),
+                    "complex128" => ("c16", 16),
+                    _ => return Err(self.no_numbers(column)),
+                };
+                match opaque.buffers() {
+                    [_, values] if Some(values.len()) == opaque.num_rows().checked_mul(width) => {
+                        parts.push((format, column, values.clone()));
+                    }
+                    _ => return Err(self.no_numbers(column)),
+                }
+                continue;
+            }
+            let array = self.native(batch, column)?;
+            let Some(format) = convert::format(array.data_type()).filter(|format| *format != "b") else {
+                return Err(self.no_numbers(column));
+            };
+            let mut values = values(array);
+            if convert::has_nat(array.data_type()) {
+                let nulls = array.nulls();
+                if strict && py.detach(|| convert::hides_nat(&values, nulls)) {
+                    let name = self.df.schema().field(column).name().clone();
+                    let why = "has the number −2⁶³, which pandas takes for a missing value";
+                    return Err(DecodeError::new_err(format!("column {name:?} {why}")));
+                }
+                let filled = py.detach(|| convert::with_nat(&values, nulls));
+                if filled.as_ptr() != values.as_ptr() {
+                    self.regions().add_writable(filled.clone());
+                }
+                values = filled;
+            } else if array.null_count() > 0 {
+                return Err(self.no_numbers(column));
+            }
+            parts.push((format, column, values));
+        }
+        parts.sort_by_key(|(format, column, values)| (*format, values.as_ptr() as usize, *column));
+        let mut regions = self.regions();
+        let mut blocks = Vec::new();
+        let mut rest = parts.as_slice();
+        while let [(format, first, start), ..] = rest {
+            let length = start.len();
+            let (run, stride, memory) = run(rest, &mut regions);
+            let (taken, left) = rest.split_at(run);
+            rest = left;
+            let columns =
+                if run == 1 { vec![*first] } else { taken.iter().map(|(_, column, _)| *column).collect() };
+            let memory = match memory {
+                Some(memory) => memory,
+                None => regions.memory(start, false),
+            };
+            blocks.push((*format, columns, memory.view(py)?, stride.max(length)));
+        }
+        Ok(blocks)
+    }
+
+    /// Numbers of a batch and a mask of a byte each, which is 1 where there is none.
+    fn masked<'py>(
+        &self,
+        py: Python<'py>,
+        batch: usize,
+        column: usize,
+    ) -> Result<(&'static str, Bound<'py, PyMemoryView>, Bound<'py, PyMemoryView>)> {
+        let array = self.native(batch, column)?;
+        let Some(format) = convert::format(array.data_type()) else { return Err(self.no_numbers(column)) };
+        let mask = match array.nulls() {
+            Some(nulls) => convert::bytes(&!nulls.inner()),
+            None => Buffer::from_vec(vec![0u8; array.len()]),
+        };
+        let memory = match array.as_boolean_opt() {
+            Some(array) => Memory::of_rust(convert::bytes(array.values()), false),
+            None => self.regions().memory(&values(array), false),
+        };
+        Ok((format, memory.view(py)?, Memory::of_rust(mask, false).view(py)?))
+    }
+
+    /// Booleans of a batch, a byte each.
+    fn boolean<'py>(&self, py: Python<'py>, batch: usize, column: usize) -> Result<Bound<'py, PyMemoryView>> {
+        let array = self.native(batch, column)?;
+        let Some(array) = array.as_boolean_opt() else { return Err(self.no_numbers(column)) };
+        Memory::of_rust(convert::bytes(array.values()), false).view(py)
+    }
+
+    /// An Arrow column of a batch.
+    fn array(&self, batch: usize, column: usize) -> Result<Array> {
+        let array = self.native(batch, column)?.clone();
+        Ok(Array { array, field: self.df.schema().fields()[column].clone() })
+    }
+
+    /// An opaque column of a batch: the pickle and its buffers, and why Python should not be given it,
+    /// if it should not.
+    fn opaque<'py>(
+        &self,
+        py: Python<'py>,
+        batch: usize,
+        column: usize,
+    ) -> Result<(Vec<Bound<'py, PyMemoryView>>, Option<String>)> {
+        let Column::Opaque(opaque) = self.column(batch, column)? else {
+            return Err(PyValueError::new_err(format!("column {column} is not opaque")));
+        };
+        let checked = py.detach(|| Pickle::parse(opaque.buffers()).and_then(|pickle| pickle.check()));
+        let mut regions = self.regions();
+        let views = opaque.buffers().iter().map(|buffer| regions.memory(buffer, false).view(py));
+        Ok((views.collect::<Result<_>>()?, checked.err().map(|error| error.to_string())))
+    }
+
+    /// An opaque column of a batch as an Arrow array, without Python's help.
+    fn resolved(&self, py: Python<'_>, batch: usize, column: usize) -> Result<Array> {
+        let Column::Opaque(opaque) = self.column(batch, column)? else { return self.array(batch, column) };
+        let name = self.df.schema().field(column).name().clone();
+        let work = || -> arrow_frames::Result<Array> {
+            let pickle = Pickle::parse(opaque.buffers())?;
+            let array = pickle.to_array()?;
+            let field = Arc::new(pickle.to_field(&name, array.data_type())?);
+            Ok(Array { array, field })
+        };
+        py.detach(work).map_err(reading)
+    }
+
+    /// Everything as Arrow: opaque columns become arrays, as far as they have an Arrow type.
+    fn stream(&self, py: Python<'_>) -> Result<Stream> {
+        let df = self.df.clone();
+        let batches = py.detach(|| df.into_record_batches()).map_err(reading)?;
+        // What it is without its opaque columns is in the first batch; without batches there are none.
+        let schema = batches.first().map_or_else(|| self.df.schema().clone(), |batch| batch.schema());
+        Ok(Stream { schema, batches })
+    }
+}
+
+impl Decoded {
+    fn regions(&self) -> MutexGuard<'_, Regions> {
+        self.regions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn column(&self, batch: usize, column: usize) -> Result<&Column> {
+        let found = self.df.batches().get(batch).and_then(|batch| batch.column(column));
+        found.ok_or_else(|| PyIndexError::new_err(format!("there is no column {column} of a batch {batch}")))
+    }
+
+    fn native(&self, batch: usize, column: usize) -> Result<&ArrayRef> {
+        self.column(batch, column)?.as_native().ok_or_else(|| self.no_numbers(column))
+    }
+
+    fn no_numbers(&self, column: usize) -> PyErr {
+        let name =
+            self.df.schema().fields().get(column).map(|field| field.name().clone()).unwrap_or_default();
+        DecodeError::new_err(format!("column {name:?} is not what its metadata says"))
+    }
+}
+
+/// How many parts from the first on lie at a constant stride, the stride, and their memory.
+fn run(parts: &[(&'static str, usize, Buffer)], regions: &mut Regions) -> (usize, usize, Option<Memory>) {
+    let [(format, first, start), (_, _, next), ..] = parts else { return (1, 0, None) };
+    let stride = (next.as_ptr() as usize).saturating_sub(start.as_ptr() as usize);
+    let width = start.len();
+    if stride < width || width == 0 || !stride.is_multiple_of(width_of(format)) {
+        return (1, 0, None);
+    }
+    let mut count = 1;
+    let mut column = *first;
+    for (at, (other, place, values)) in parts.iter().enumerate().skip(1) {
+        let expected = (start.as_ptr() as usize).checked_add(stride.saturating_mul(at));
+        if other != format || expected != Some(values.as_ptr() as usize) || *place <= column {
+            break;
+        }
+        (count, column) = (count + 1, *place);
+    }
+    while count > 1 {
+        let last = parts.get(count - 1).map_or(start, |(_, _, values)| values);
+        if let Some(memory) = regions.span(start, last) {
+            return (count, stride, Some(memory));
+        }
+        // Some of them are other objects' memory that happens to lie behind.
+        count -= 1;
+    }
+    (1, 0, None)
+}
+
+fn width_of(format: &str) -> usize {
+    match format {
+        "c" | "C" | "?" => 1,
+        "s" | "S" | "e" => 2,
+        "i" | "I" | "f" | "c8" => 4,
+        _ => 8,
+    }
+}
+
+/// The values of an array of numbers: its own memory, cut to its rows.
+fn values(array: &ArrayRef) -> Buffer {
+    let data = array.to_data();
+    let width = data.data_type().primitive_width().unwrap_or_default();
+    match data.buffers().first() {
+        Some(values) => values.slice_with_length(data.offset() * width, data.len() * width),
+        None => Buffer::default(),
+    }
+}
+
+fn fields(df: &DataFrame) -> Vec<FieldParts> {
+    let nulls = |index: usize| {
+        let arrays = df.batches().iter().filter_map(|batch| batch.column(index)?.as_native());
+        arrays.map(|array| array.null_count()).sum()
+    };
+    let parts = |(index, field): (usize, &arrow_schema::FieldRef)| {
+        let is_opaque =
+            df.batches().first().is_some_and(|b| matches!(b.column(index), Some(Column::Opaque(_))))
+                || field.data_type() == &arrow_schema::DataType::Null;
+        let mark = field.metadata().get("arrow_frames").filter(|_| is_opaque).cloned();
+        (field.name().clone(), convert::format(field.data_type()), field.is_nullable(), nulls(index), mark)
+    };
+    df.schema().fields().iter().enumerate().map(parts).collect()
+}
+
+fn metadata(df: &DataFrame) -> Vec<(String, String)> {
+    df.schema().metadata().iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
+}

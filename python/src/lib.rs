@@ -1,0 +1,43 @@
+//! The extension module `arrow_frames._native`: the codec over Python's buffer protocol and Arrow's
+//! PyCapsules. What objects are made of, and how they are put together again, is decided in Python.
+//!
+//! Data moves one way: Python objects → [`columns`] → frames → [`decoded`] → Python objects.
+//! [`memory`] and [`capsules`] are the only files with unsafe code.
+
+mod capsules;
+mod columns;
+mod convert;
+mod decoded;
+mod errors;
+mod memory;
+mod pickles;
+mod stream;
+
+use pyo3::prelude::*;
+
+/// The codec behind `arrow_frames`, which is what to import.
+// Every class is frozen or locks what it changes, so that free-threaded Python may use it.
+#[pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use super::capsules::{Array, Stream};
+    #[pymodule_export]
+    use super::columns::{Columns, encode_stream};
+    #[pymodule_export]
+    use super::decoded::{Decoded, decode, decode_stream, schema};
+    #[pymodule_export]
+    use super::errors::{ArrowFramesError, DecodeError, EncodeError, LimitError};
+    #[pymodule_export]
+    use super::memory::Memory;
+    #[pymodule_export]
+    use super::pickles::{Call, Objects, OutOfBand, check, parse, pickle};
+    #[pymodule_export]
+    use super::stream::{pack, receive, segments, unpack};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
