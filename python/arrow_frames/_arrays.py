@@ -23,7 +23,7 @@ FORMATS = {
 }  # fmt: skip
 
 # Frequencies of periods, by names that every pandas knows.
-PERIODS = {"A-DEC": "Y-DEC", "H": "h", "T": "min", "S": "s", "L": "ms", "U": "us", "N": "ns"}
+PERIODS = {"A-DEC": "Y", "Y-DEC": "Y", "H": "h", "T": "min", "S": "s", "L": "ms", "U": "us", "N": "ns"}
 
 
 class Inexact(TypeError):

@@ -41,6 +41,10 @@ def encode(obj, kind: str, target: str, writable: bool, compression):
     elif kind == "arrow.Array":
         pa = needed("pyarrow", f"an object such as {type(obj).__name__}")
         obj = pa.table({"": pa.array(obj)})
+    if kind == "pyarrow.RecordBatch":
+        obj = needed("pyarrow", "a batch of pyarrow").Table.from_batches([obj])
+    if not hasattr(obj, "__arrow_c_stream__"):
+        obj = obj.to_reader()
     # A table is what a stream is read as anyway.
     metadata = [] if kind == "pyarrow.Table" else [(KEY, json.dumps(note))]
     return encode_stream(obj, metadata, target=target, writable=writable, compression=compression)
@@ -55,7 +59,7 @@ def decode(stream: Stream, note: dict, kind: str):
         frame = pl.DataFrame(stream)
         return frame.to_series(0) if kind == "polars.Series" else frame
     pa = needed("pyarrow", "an object of pyarrow")
-    table = pa.RecordBatchReader.from_stream(stream).read_all() if hasattr(pa.RecordBatchReader, "from_stream") else pa.table(stream)
+    table = stream.to_pyarrow(pa).read_all()
     table = table.replace_schema_metadata({k: v for k, v in (table.schema.metadata or {}).items() if k != KEY.encode()} or None)
     if kind == "pyarrow.RecordBatch":
         batches = table.to_batches()

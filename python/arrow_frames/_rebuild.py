@@ -1,6 +1,7 @@
 """Columns and a note → DataFrames, Series and Indexes of pandas."""
 
 import base64
+import json
 import pickle
 
 import numpy as np
@@ -156,7 +157,7 @@ class Rebuild:
             if refused is not None:
                 raise
             # A form of ours that this pandas does not take, or takes otherwise.
-            loaded = older(self.decoded.resolved(batch, at), array, name, error)
+            loaded = older(self.decoded.resolved(batch, at), mark, array, name, error)
         if isinstance(loaded, (pd.Series, pd.Index)):
             loaded = loaded.array
         if isinstance(array, dict):
@@ -338,8 +339,7 @@ def from_arrow(array, kind: str, format, nullable: bool, rebuild: Rebuild, batch
     from arrow_frames._errors import needed
 
     pa = needed("pyarrow", "an Arrow column in pandas")
-    values = pa.array(array)
-    return from_pyarrow(values, kind)
+    return from_pyarrow(array.to_pyarrow(pa), kind)
 
 
 def from_pyarrow(values, kind: str):
@@ -393,12 +393,20 @@ def is_view(kind) -> bool:
     return getattr(pa.types, "is_string_view", lambda _: False)(kind)
 
 
-def older(array, kind, name: str, error: Exception):
-    """What this pandas has instead of a form that it does not take."""
+def older(array, mark: str, kind, name: str, error: Exception):
+    """What this pandas has instead of a form that it does not take: of text, zones and periods."""
     from arrow_frames._errors import needed
 
     pa = needed("pyarrow", f"column {name!r} on this pandas")
     try:
-        return from_pyarrow(pa.array(array), kind if isinstance(kind, str) else "")
+        values = array.to_pyarrow(pa)
+        dtype = json.loads(mark)["type_name"]
+        if dtype.startswith("period[Y-"):
+            ordinals = values.cast(pa.int64()).fill_null(np.iinfo("i8").min).to_numpy(zero_copy_only=False)
+            return pd.arrays.PeriodArray(ordinals, pd.PeriodDtype("A-" + dtype[len("period[Y-") : -1]))
+        is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+        if is_text or pa.types.is_timestamp(values.type):
+            return from_pyarrow(values, kind if isinstance(kind, str) else "")
     except Exception as reason:
         raise DecodeError(f"this pandas cannot have column {name!r}: {reason}") from error
+    raise DecodeError(f"this pandas cannot have column {name!r}: {error}") from error

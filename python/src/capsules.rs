@@ -50,6 +50,14 @@ impl Array {
         format!("<arrow_frames.Array of {} values: {}>", self.array.len(), self.array.data_type())
     }
 
+    /// The array as one of pyarrow's, of any version.
+    fn to_pyarrow<'py>(&self, pyarrow: &Bound<'py, PyModule>) -> Result<Bound<'py, PyAny>> {
+        let (mut array, mut schema) = export(&self.array, &self.field)?;
+        // It moves both out.
+        let addresses = ((&raw mut array) as usize, (&raw mut schema) as usize);
+        pyarrow.getattr("Array")?.call_method1("_import_from_c", addresses)
+    }
+
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -88,6 +96,15 @@ impl Stream {
         format!("<arrow_frames.Stream of {rows} rows and {columns} columns>")
     }
 
+    /// The batches as a reader of pyarrow's, of any version.
+    fn to_pyarrow<'py>(&self, pyarrow: &Bound<'py, PyModule>) -> Result<Bound<'py, PyAny>> {
+        let batches = self.batches.clone().into_iter().map(Ok);
+        let reader = RecordBatchIterator::new(batches, self.schema.clone());
+        let mut stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        // It moves it out.
+        pyarrow.getattr("RecordBatchReader")?.call_method1("_import_from_c", ((&raw mut stream) as usize,))
+    }
+
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -109,6 +126,9 @@ impl Stream {
 
 /// The array of an object that has `__arrow_c_array__`, and its field.
 pub fn import_array(object: &Bound<'_, PyAny>) -> Result<(ArrayRef, Field)> {
+    if !object.hasattr("__arrow_c_array__")? && object.hasattr("_export_to_c")? {
+        return import_by_address(object);
+    }
     let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) =
         object.call_method0("__arrow_c_array__")?.extract()?;
     let (schema, array) = (schema.pointer_checked(Some(SCHEMA))?, array.pointer_checked(Some(ARRAY))?);
@@ -124,15 +144,31 @@ pub fn import_array(object: &Bound<'_, PyAny>) -> Result<(ArrayRef, Field)> {
     Ok((aligned(data), field))
 }
 
+/// The array of pyarrow before 14, which has no capsules.
+fn import_by_address(object: &Bound<'_, PyAny>) -> Result<(ArrayRef, Field)> {
+    let (mut array, mut schema) = (FFI_ArrowArray::empty(), FFI_ArrowSchema::empty());
+    object.call_method1("_export_to_c", ((&raw mut array) as usize, (&raw mut schema) as usize))?;
+    let field = Field::try_from(&schema).map_err(unsupported)?;
+    // SAFETY: pyarrow has filled both structures by the rules of Arrow's C data interface.
+    let data = unsafe { from_ffi(array, &schema) }.map_err(unsupported)?;
+    Ok((aligned(data), field))
+}
+
 /// The batches of an object that has `__arrow_c_stream__`.
 pub fn import_stream(object: &Bound<'_, PyAny>) -> Result<(SchemaRef, Vec<RecordBatch>)> {
-    let capsule = object.call_method0("__arrow_c_stream__")?;
-    let mut stream =
-        capsule.cast::<PyCapsule>()?.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
-    // SAFETY: a capsule of that name holds an ArrowArrayStream, which its consumer moves out, leaving one
-    // that is marked as released; nobody else has it.
-    let stream = std::mem::replace(unsafe { stream.as_mut() }, FFI_ArrowArrayStream::empty());
-    // It may run Python code, which attaches by itself.
+    let stream = if object.hasattr("__arrow_c_stream__")? {
+        let capsule = object.call_method0("__arrow_c_stream__")?;
+        let capsule = capsule.cast::<PyCapsule>()?.pointer_checked(Some(STREAM))?;
+        // SAFETY: a capsule of that name holds an ArrowArrayStream, which its consumer moves out, leaving
+        // one that is marked as released; nobody else has it.
+        let held = unsafe { capsule.cast::<FFI_ArrowArrayStream>().as_mut() };
+        std::mem::replace(held, FFI_ArrowArrayStream::empty())
+    } else {
+        // A reader of pyarrow before 14, which has no capsules.
+        let mut stream = FFI_ArrowArrayStream::empty();
+        object.call_method1("_export_to_c", ((&raw mut stream) as usize,))?;
+        stream
+    };
     let reader = RecordBatchStreamReader::try_new(stream).map_err(unsupported)?;
     object.py().detach(move || {
         let schema = reader.schema();
