@@ -64,12 +64,37 @@ class Rebuild:
             frame.flags.allows_duplicate_labels = False
         return frame
 
-    def unnoted(self):
-        """A dataframe of columns that nobody described, or that the metadata of pandas describes."""
+    def unnoted(self) -> pd.DataFrame:
+        """A dataframe of what the metadata of pandas says of each column, or else its type."""
         names = [field[0] for field in self.fields]
-        arrays = [self.any_array(place, None) for place in range(len(names))]
-        blocks = [(ensured(array), np.array([place], np.intp)) for place, array in enumerate(arrays)]
-        return assemble(blocks, pd.RangeIndex(self.rows), pd.Index(names, dtype=None if names else object))
+        described = self.described()
+        entries: dict[str, list[dict]] = {}
+        for entry in described.get("columns", []):
+            entries.setdefault(entry.get("field_name") or entry.get("name"), []).append(entry)
+        own = [entries[name].pop(0) if entries.get(name) else {} for name in names]
+        arrays = [self.any_array(place, kind_of(entry, self.fields[place])) for place, entry in enumerate(own)]
+        keys, index = [], pd.RangeIndex(self.rows)
+        for key in described.get("index_columns", []):
+            if isinstance(key, dict):
+                counted = pd.RangeIndex(key["start"], key["stop"], key["step"], name=key["name"])
+                index = counted if len(counted) == self.rows else index
+            elif key in names:
+                keys.append(names.index(key))
+        if keys:
+            levels = [pd.Index(arrays[key], name=own[key].get("name"), copy=False) for key in keys]
+            index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
+        data = [place for place in range(len(names)) if place not in keys]
+        blocks = [(ensured(arrays[place]), np.array([at], np.intp)) for at, place in enumerate(data)]
+        labels = [names[place] for place in data]
+        return assemble(blocks, index, pd.Index(labels, dtype=None if labels else object))
+
+    def described(self) -> dict:
+        """pandas' own metadata, if there is some."""
+        try:
+            described = json.loads(dict(self.decoded.metadata).get("pandas", "{}"))
+        except ValueError:
+            return {}
+        return described if isinstance(described, dict) else {}
 
     def blocks(self, arrays: list, width: int) -> list:
         """Arrays and the places that they have in the dataframe."""
@@ -254,6 +279,15 @@ def loads(buffers: list, writable: bool | None):
     elif writable is False:
         buffers = [buffer.toreadonly() for buffer in buffers]
     return pickle.loads(buffers[0], buffers=buffers[1:])
+
+
+def kind_of(entry: dict, field) -> str | None:
+    """What the metadata of pandas says of a column that may be numpy's."""
+    _, format, _, nulls, _ = field
+    numpy_type = entry.get("numpy_type", "")
+    if format is None or nulls and format[0] != "t" or not numpy_type[:1].islower() or numpy_type == "boolean":
+        return None
+    return "bool" if format == "b" else "numpy"
 
 
 def index_columns(note: dict) -> int:
