@@ -1,6 +1,7 @@
 """DataFrames, Series and Indexes of pandas → columns and a note."""
 
 import base64
+import functools
 import json
 
 import numpy as np
@@ -23,7 +24,8 @@ def encode(obj, target: str, writable: bool, compression):
     else:
         frame, kind = obj, "pandas.DataFrame"
     note = {"version": 1, "kind": kind}
-    names, blocks, arrays, dtypes = plan(frame, target)
+    own = frame.columns.tolist()
+    names, blocks, arrays, dtypes = plan(frame, own, target)
     index, levels = plan_index(frame.index)
     data_columns = len(names)
     names += [f"__index_level_{number}__" for number in range(len(levels))]
@@ -34,7 +36,7 @@ def encode(obj, target: str, writable: bool, compression):
         arrays.append(level(columns, data_columns + number, target))
     note["arrays"] = arrays
     if kind != "pandas.Index":
-        note["labels"] = plan_labels(frame.columns)
+        note["labels"] = plan_labels(frame.columns, own)
     if kind == "pandas.Series":
         note["name"] = _values.encode(obj.name)
     note["index"] = index
@@ -43,13 +45,13 @@ def encode(obj, target: str, writable: bool, compression):
             note["attrs"] = _values.encode(obj.attrs)
         if not obj.flags.allows_duplicate_labels:
             note["unique_labels"] = True
-    metadata = [(KEY, json.dumps(note)), ("pandas", json.dumps(describe(names, arrays, dtypes, index)))]
+    metadata = [(KEY, json.dumps(note)), ("pandas", describe(names, arrays, dtypes, index))]
     return columns.encode(metadata, writable=writable, compression=compression)
 
 
-def plan(frame: pd.DataFrame, target: str):
+def plan(frame: pd.DataFrame, own: list, target: str):
     """Names, what adds the columns, and a place in the note for each."""
-    labels = [field_name(label) for label in frame.columns]
+    labels = [label if type(label) is str and label.isascii() else field_name(label) for label in own]
     width, rows = len(labels), len(frame)
     # A block whose rows are the dataframe's rows is one column on the wire.
     blocks = [(block.mgr_locs.as_array, values_of(block)) for block in frame._mgr.blocks]
@@ -62,13 +64,14 @@ def plan(frame: pd.DataFrame, target: str):
     names = [labels[place] for place in position]
     adds, dtypes = [], [None] * len(names)
     for places, values in blocks:
+        places = places.tolist()
         for place in places:
-            if int(place) in position:
-                dtypes[position[int(place)]] = values.dtype
+            if place in position:
+                dtypes[position[place]] = values.dtype
         if id(values) in whole:
-            adds.append(row_major(position[int(places[0])], places, values))
+            adds.append(row_major(position[places[0]], places, values))
         else:
-            adds.extend(block_adds([position[int(place)] for place in places], values, target))
+            adds.extend(block_adds([position[place] for place in places], values, target))
     return names, adds, [None] * len(names), dtypes
 
 
@@ -93,7 +96,7 @@ def row_major(position: int, places, values: np.ndarray):
     def add(columns):
         flat = values.T.reshape(-1)
         _arrays.put_form(columns, position, _arrays.frombuffer(flat), f"{values.dtype}[{len(places)}]")
-        return {"rows": values.dtype.str, "places": [int(place) for place in places]}
+        return {"rows": values.dtype.str, "places": places}
 
     return position, add
 
@@ -122,16 +125,16 @@ def adder(position: int, array, target: str):
     return lambda columns: _arrays.put(columns, position, array, target)
 
 
-def plan_labels(labels: pd.Index):
+def plan_labels(labels: pd.Index, own: list):
     """The labels of the columns: the fields' names where these say all, or an Index of its own."""
     name = _values.encode(labels.name) if labels.nlevels == 1 else None
     if type(labels) is pd.RangeIndex:
         return {"range": [labels.start, labels.stop, labels.step], "name": name}
-    if type(labels) is pd.Index and all(type(label) is str and _values.is_unicode(label) for label in labels):
+    if type(labels) is pd.Index and all(type(label) is str and _values.is_unicode(label) for label in own):
         if labels.dtype == object:
-            return {"text": "object", "names": list(labels), "name": name}
+            return {"text": "object", "names": own, "name": name}
         if isinstance(labels.dtype, pd.StringDtype):
-            return {"text": _arrays.text_name(labels.dtype), "names": list(labels), "name": name}
+            return {"text": _arrays.text_name(labels.dtype), "names": own, "name": name}
     from arrow_frames._codec import dumps
 
     return {"stream": base64.b64encode(dumps(labels)).decode()}
@@ -186,33 +189,40 @@ def frequency(index: pd.Index):
     return _values.encode(freq)
 
 
-def describe(names: list[str], arrays: list, dtypes: list, index: dict) -> dict:
+def describe(names: list[str], arrays: list, dtypes: list, index: dict) -> str:
     """pandas' own metadata, for readers that know nothing of ours."""
     index_columns: list = names[len(dtypes) :]
     if "range" in index:
         start, stop, step = index["range"]
         text = index["name"] if isinstance(index["name"], str) else None
         index_columns = [{"kind": "range", "name": text, "start": start, "stop": stop, "step": step}]
-    entries = [entry(name, name, *types(array, dtype)) for name, array, dtype in zip(names, arrays, dtypes)]
-    entries += [entry(None, name, "empty", "object") for name in names[len(dtypes) :]]
-    return {
-        "index_columns": index_columns,
-        "column_indexes": [],
-        "columns": entries,
-        "creator": {"library": "arrow_frames"},
-        "pandas_version": pd.__version__,
-    }
+    entries = [entry(name, name, types(array, dtype)) for name, array, dtype in zip(names, arrays, dtypes)]
+    entries += [entry(None, name, OPAQUE) for name in names[len(dtypes) :]]
+    head = f'{{"index_columns": {json.dumps(index_columns)}, "column_indexes": [], "columns": ['
+    tail = f'], "creator": {{"library": "arrow_frames"}}, "pandas_version": "{pd.__version__}"}}'
+    return head + ", ".join(entries) + tail
 
 
-def entry(name: str | None, field_name: str, pandas_type: str, numpy_type: str) -> dict:
-    """What the metadata says of a column."""
-    types = {"pandas_type": pandas_type, "numpy_type": numpy_type}
-    return {"name": name, "field_name": field_name, **types, "metadata": None}
+#: What the metadata says of a column that other readers see as nulls.
+OPAQUE = ("empty", "object")
+
+
+@functools.lru_cache(4096)
+def entry(name: str | None, field_name: str, types: tuple[str, str]) -> str:
+    """What the metadata says of a column: the same for every batch of a stream."""
+    described = {"name": name, "field_name": field_name, "pandas_type": types[0], "numpy_type": types[1]}
+    return json.dumps({**described, "metadata": None})
 
 
 def types(array, dtype) -> tuple[str, str]:
     """What the metadata calls the type of a column, and the dtype that a reader builds."""
     if array in ("numpy", "bool", "masked") or str(array).startswith("arrow:"):
-        kinds = {"M": "datetime", "m": "timedelta"}
-        return kinds.get(getattr(dtype, "kind", ""), str(dtype).lower()), str(dtype)
-    return "empty", "object"
+        return named(dtype)
+    return OPAQUE
+
+
+@functools.lru_cache(256)
+def named(dtype) -> tuple[str, str]:
+    """The two names of a dtype: numpy takes long to say them."""
+    text = str(dtype)
+    return {"M": "datetime", "m": "timedelta"}.get(getattr(dtype, "kind", ""), text.lower()), text

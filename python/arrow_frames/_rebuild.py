@@ -1,6 +1,7 @@
 """Columns and a note → DataFrames, Series and Indexes of pandas."""
 
 import base64
+import functools
 import json
 import pickle
 
@@ -98,26 +99,26 @@ class Rebuild:
 
     def blocks(self, arrays: list, width: int) -> list:
         """Arrays and the places that they have in the dataframe."""
-        places, place = [], iter(range(width))
-        taken = {at for array in arrays if isinstance(array, dict) for at in array["places"][1:]}
-        free = (at for at in place if at not in taken)
-        for array in arrays:
-            if isinstance(array, dict):
-                places.append(np.array(array["places"], np.intp))
-                next(free, None)
-            else:
-                places.append(np.array([next(free, 0)], np.intp))
+        if any(isinstance(array, dict) for array in arrays):
+            taken = {at for array in arrays if isinstance(array, dict) for at in array["places"][1:]}
+            free = (at for at in range(width) if at not in taken)
+            places = []
+            for array in arrays:
+                first = next(free)
+                places.append(array["places"] if isinstance(array, dict) else [first])
+        else:
+            places = [[at] for at in range(len(arrays))]
         blocks = []
         if len(self.batches) == 1 and self.rows:
             plain = [at for at, array in enumerate(arrays) if self.is_plain(at, array)]
             for array, columns in self.plain_blocks(plain):
-                blocks.append((array, np.concatenate([places[at] for at in columns])))
+                blocks.append((array, np.array([places[at][0] for at in columns], np.intp)))
             done = set(plain)
         else:
             done = set()
         for at, array in enumerate(arrays):
             if at not in done:
-                blocks.append((ensured(self.any_array(at, array)), places[at]))
+                blocks.append((ensured(self.any_array(at, array)), np.array(places[at], np.intp)))
         return blocks
 
     def is_plain(self, at: int, array) -> bool:
@@ -251,8 +252,9 @@ class Rebuild:
         name = self.value(note["name"], "the name of the columns")
         if "range" in note:
             return pd.RangeIndex(*note["range"], name=name)
-        dtype = text_dtype(note["text"])
-        return pd.Index(note["names"], dtype=dtype, name=name)
+        labels = text_labels(tuple(note["names"]), note["text"]).view()
+        labels.name = name
+        return labels
 
     def stream(self, text: str) -> pd.Index:
         """An Index of its own in the note."""
@@ -335,6 +337,12 @@ def offset(freq: str):
         if old is None:
             raise DecodeError(f"this pandas has no frequency {freq!r}") from None
         return pd.tseries.frequencies.to_offset(digits + old + (f"-{anchor}" if anchor else ""))
+
+
+@functools.lru_cache(64)
+def text_labels(names: tuple[str, ...], dtype: str) -> pd.Index:
+    """Labels of text: pandas takes long to make an Index of them, and streams repeat them."""
+    return pd.Index(list(names), dtype=text_dtype(dtype))
 
 
 def text_dtype(name: str):
