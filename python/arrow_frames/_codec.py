@@ -8,7 +8,7 @@ from typing import Any
 
 from arrow_frames import _arrow, _native
 from arrow_frames._errors import needed
-from arrow_frames._native import DecodeError
+from arrow_frames._native import ArrowFramesError, DecodeError
 
 #: The key of the note in a schema's metadata.
 KEY = "arrow_frames"
@@ -172,7 +172,7 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns):
     places = None if columns is None else _places(schema_source, columns)
     decoded = decode(places)
     metadata = dict(decoded.metadata)
-    note = _note(metadata)
+    note = note_of(metadata)
     kind = note.get("kind") or ("pandas.DataFrame" if _is_for_pandas(metadata, decoded) else "pyarrow.Table")
     if into is not None:
         kind = _kind_into(into, kind)
@@ -184,9 +184,11 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns):
     try:
         if columns is not None:
             note = _projected(note, places, columns)
-        return Rebuild(decoded, writable, allow_pickle).frame(note)
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise DecodeError(f"the note of the dataframe is malformed: {type(error).__name__}: {error}") from error
+        return Rebuild(decoded, writable, allow_pickle).frame(note, kind)
+    except ArrowFramesError:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise DecodeError(f"pandas cannot make what the stream says: {type(error).__name__}: {error}") from error
 
 
 def _segments(obj, target, writable, compression):
@@ -194,7 +196,7 @@ def _segments(obj, target, writable, compression):
     return _native.segments(header, frames)
 
 
-def _note(metadata: dict) -> dict:
+def note_of(metadata: dict) -> dict:
     """What the schema says of the object; nothing if it is of another version."""
     try:
         note = json.loads(metadata.get(KEY, "{}"))
@@ -222,7 +224,7 @@ def _places(schema_source, columns: list) -> list[int]:
     """The columns of the stream that these labels and the index are."""
     fields, metadata = _native.schema(schema_source)
     names = [field[0] for field in fields]
-    note = _note(dict(metadata))
+    note = note_of(dict(metadata))
     places = []
     for label in columns:
         if label not in names:

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from arrow_frames import _native
+from arrow_frames._codec import note_of
 
 
 class Inspection:
@@ -41,7 +42,7 @@ def inspect(header: Any, frames: Any = None) -> Inspection:
       a  native  Int64  16 B
     """
     decoded = _native.decode_stream(header) if frames is None else _native.decode(header, list(frames))
-    note = json.loads(dict(decoded.metadata).get("arrow_frames", "{}"))
+    note = note_of(dict(decoded.metadata))
     columns = []
     for at, (name, _, _, _, mark) in enumerate(decoded.fields):
         shown, size = "", 0
@@ -53,4 +54,4 @@ def inspect(header: Any, frames: Any = None) -> Inspection:
                 buffers, _ = decoded.opaque(batch, at)
                 shown, size = json.loads(mark).get("type_name", ""), size + sum(buffer.nbytes for buffer in buffers)
         columns.append({"name": name, "travels": "native" if mark is None else "opaque", "type": shown, "bytes": size})
-    return Inspection(note.get("kind", "arrow"), decoded.rows, columns)
+    return Inspection(str(note.get("kind", "arrow")), decoded.rows, columns)

@@ -41,20 +41,26 @@ class Rebuild:
         self.writable = writable
         self.allow_pickle = allow_pickle
 
-    def frame(self, note: dict):
-        """The object that the note describes."""
+    def frame(self, note: dict, kind: str):
+        """The object of that kind that the note describes."""
         arrays = note.get("arrays")
         if not isinstance(arrays, list) or len(arrays) != len(self.fields):
             # Somebody added or took a column: what Arrow says of each is what is left.
+            if kind != "pandas.DataFrame":
+                raise DecodeError(f"nothing says what of the columns is the {kind}")
             return self.unnoted()
         levels = index_columns(note["index"])
         data = len(arrays) - levels
+        if not 0 <= data <= len(arrays):
+            raise DecodeError(f"the index has {levels} columns, of {len(arrays)} in all")
         index = self.index(note["index"], arrays, data)
-        if note["kind"] == "pandas.Index":
+        if kind == "pandas.Index":
             return index
         labels = self.labels(note["labels"])
         frame = assemble(self.blocks(arrays[:data], len(labels)), index, labels)
-        if note["kind"] == "pandas.Series":
+        if kind == "pandas.Series":
+            if frame.shape[1] != 1:
+                raise DecodeError(f"a Series has one column, and there are {frame.shape[1]}")
             # The column as it is: under copy-on-write even a view of it would share what it writes.
             series = frame.iloc[:, 0]
             series.name = self.value(note.get("name"), "the name")
@@ -104,10 +110,13 @@ class Rebuild:
             free = (at for at in range(width) if at not in taken)
             places = []
             for array in arrays:
-                first = next(free)
+                first = next(free, width)
                 places.append(array["places"] if isinstance(array, dict) else [first])
         else:
             places = [[at] for at in range(len(arrays))]
+        if sum(map(len, places)) != width or sorted(at for some in places for at in some) != list(range(width)):
+            # pandas believes that each place is there once.
+            raise DecodeError(f"there are {width} labels, and the columns are at other places")
         blocks = []
         if len(self.batches) == 1 and self.rows:
             plain = [at for at, array in enumerate(arrays) if self.is_plain(at, array)]
@@ -215,8 +224,12 @@ class Rebuild:
             for number in range(note["multi"]):
                 kind = arrays[first + number]
                 if kind.startswith("level:"):
-                    codes.append(self.any_array(first + number, "numpy"))
-                    levels.append(self.stream(kind.partition(":")[2]))
+                    level, code = self.stream(kind.partition(":")[2]), self.any_array(first + number, "numpy")
+                    if len(code) and not -1 <= int(code.min()) <= int(code.max()) < len(level):
+                        # pandas would read memory that is not there.
+                        raise DecodeError(f"level {number} of the index has codes beyond its {len(level)} values")
+                    levels.append(level)
+                    codes.append(code)
                     continue
                 array = self.any_array(first + number, kind)
                 if not isinstance(array, pd.Categorical):

@@ -34,6 +34,9 @@ type Block<'py> = (&'static str, Vec<usize>, Bound<'py, PyMemoryView>, usize);
 /// mark if it is opaque.
 type FieldParts = (String, Option<&'static str>, bool, usize, Option<String>);
 
+/// Fields and metadata.
+type SchemaParts = (Vec<FieldParts>, Vec<(String, String)>);
+
 /// Decodes a header and its frames; of the columns, those asked for.
 #[pyfunction]
 #[pyo3(signature = (header, frames, columns=None))]
@@ -67,7 +70,7 @@ pub fn decode_stream(
 
 /// The fields and the metadata of a header or a stream: what is known before anything is decoded.
 #[pyfunction]
-pub fn schema(bytes: &Bound<'_, PyAny>) -> Result<(Vec<FieldParts>, Vec<(String, String)>)> {
+pub fn schema(bytes: &Bound<'_, PyAny>) -> Result<SchemaParts> {
     let bytes = Regions::default().import(bytes, "the header")?;
     let layout = if bytes.starts_with(b"ARROW1") {
         Layout::of_file(&bytes)
