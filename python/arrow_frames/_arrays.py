@@ -82,7 +82,8 @@ def put_extension(columns, place: int, array, target: str) -> str:
     """Adds an array of one of pandas' own classes."""
     kind = type(array)
     if kind is pd.Categorical:
-        return put_categorical(columns, place, array.codes, array.categories, array.ordered, target)
+        # Not `codes`, which is a read-only view: what comes back may be assigned to.
+        return put_categorical(columns, place, array._ndarray, array.categories, array.ordered, target)
     if kind in (pd.arrays.IntegerArray, pd.arrays.FloatingArray):
         values, mask = contiguous(columns, place, array._data), contiguous(columns, place, array._mask)
         columns.masked(place, array_format(values.dtype), values, mask)
