@@ -10,6 +10,7 @@
 //! two files with unsafe code.
 #![allow(unsafe_code)]
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::ptr::NonNull;
@@ -54,9 +55,11 @@ pub struct Memory {
 /// The regions that a call was given, and where each byte of them is.
 #[derive(Default)]
 pub struct Regions {
-    /// By the object and by whether it is read-only to us.
+    /// The last one by the object and by whether it is read-only to us. Objects may come and go at one
+    /// address, so that there are more of them.
     known: HashMap<(usize, bool), Arc<Region>>,
-    /// By address, once it was asked for.
+    all: Vec<Arc<Region>>,
+    /// All of them by address, the longest first, once it was asked for.
     sorted: Vec<Arc<Region>>,
 }
 
@@ -101,8 +104,7 @@ impl Regions {
             readonly: buffer.readonly(),
             owner: Owner::Python(buffer),
         });
-        self.known.insert((object.as_ptr() as usize, region.readonly), region.clone());
-        self.sorted.clear();
+        self.insert((object.as_ptr() as usize, region.readonly), region.clone());
         Ok((0..rows).map(|row| region.buffer(start + row * row_stride, row_bytes)).collect())
     }
 
@@ -131,8 +133,7 @@ impl Regions {
     pub fn add_writable(&mut self, buffer: Buffer) {
         if !buffer.is_empty() {
             let key = (buffer.as_ptr() as usize, false);
-            self.known.insert(key, Arc::new(Region::of_rust(buffer, false)));
-            self.sorted.clear();
+            self.insert(key, Arc::new(Region::of_rust(buffer, false)));
         }
     }
 
@@ -160,15 +161,23 @@ impl Regions {
             },
             None => Region::of(buffer),
         };
-        self.known.insert(key, region.clone());
-        self.sorted.clear();
+        self.insert(key, region.clone());
         Ok(region)
+    }
+
+    fn insert(&mut self, key: (usize, bool), region: Arc<Region>) {
+        self.all.push(region.clone());
+        self.known.insert(key, region);
+        self.sorted.clear();
     }
 
     /// All of an object's memory, if it has the bytes in it.
     fn whole(base: &Bound<'_, PyAny>, start: usize, len: usize, readonly: bool) -> Option<Arc<Region>> {
         let buffer = PyUntypedBuffer::get(base).ok().filter(PyUntypedBuffer::is_c_contiguous)?;
-        let readonly = readonly || buffer.readonly();
+        if readonly != buffer.readonly() {
+            // A read-only view: its neighbours may be writable.
+            return None;
+        }
         let (at, all) = (buffer.buf_ptr() as usize, buffer.len_bytes());
         let region = Region { start: at, len: all, readonly, owner: Owner::Python(buffer) };
         region.contains(start, len).then(|| Arc::new(region))
@@ -179,8 +188,8 @@ impl Regions {
             return None;
         }
         if self.sorted.is_empty() {
-            self.sorted.extend(self.known.values().cloned());
-            self.sorted.sort_by_key(|region| (region.start, region.len));
+            self.sorted.extend(self.all.iter().cloned());
+            self.sorted.sort_by_key(|region| (region.start, Reverse(region.len)));
         }
         let behind = self.sorted.partition_point(|region| region.start <= start);
         // Regions may overlap: views of views, each held by itself.
@@ -268,6 +277,15 @@ impl Memory {
     #[getter]
     fn nbytes(&self) -> usize {
         self.len
+    }
+
+    /// The object whose memory it is; none if the codec made it.
+    #[getter]
+    fn owner<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyAny>> {
+        match &self.region.owner {
+            Owner::Python(buffer) => buffer.obj(py).cloned(),
+            Owner::Rust(_) => None,
+        }
     }
 
     fn __len__(&self) -> usize {
