@@ -32,7 +32,7 @@ mod _native {
     #[pymodule_export]
     use super::pickles::{Call, Objects, OutOfBand, check, parse, pickle};
     #[pymodule_export]
-    use super::stream::{pack, receive, segments, unpack};
+    use super::stream::{merge, pack, receive, segments, unpack};
 
     use pyo3::prelude::*;
 

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
+use arrow_buffer::Buffer;
 use arrow_frames::{Frames, StreamSource};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
@@ -72,6 +73,39 @@ pub fn unpack<'py>(py: Python<'py>, packed: &Bound<'py, PyAny>) -> Result<Vec<Bo
     let packed = regions.import(packed, "the blob")?;
     let frames = arrow_frames::unpack(packed).map_err(reading)?;
     frames.iter().map(|frame| regions.memory(frame, true).view(py)).collect()
+}
+
+/// The frames, those that lie one right behind the other in one object's memory as one.
+#[pyfunction]
+pub fn merge<'py>(py: Python<'py>, frames: Vec<Bound<'py, PyAny>>) -> Result<Vec<Bound<'py, PyMemoryView>>> {
+    let mut regions = Regions::default();
+    let frames = frames.iter().map(|frame| regions.import(frame, "a frame")).collect::<Result<Vec<_>>>()?;
+    let mut merged = Vec::new();
+    let mut rest = frames.as_slice();
+    while let [first, ..] = rest {
+        let mut memory = regions.memory(first, true);
+        let mut count = 1;
+        let neighbours =
+            rest.windows(2).take_while(|pair| matches!(pair, [one, next] if are_adjacent(one, next)));
+        for next in neighbours.filter_map(<[Buffer]>::last) {
+            // Behind each other, but not of one object; or not all of them are writable.
+            let readonly = regions.memory(next, true).is_readonly();
+            let Some(span) = regions.span(first, next).filter(|span| span.is_readonly() == readonly) else {
+                break;
+            };
+            if span.is_readonly() != memory.is_readonly() {
+                break;
+            }
+            (memory, count) = (span, count + 1);
+        }
+        merged.push(memory.view(py)?);
+        rest = rest.get(count..).unwrap_or_default();
+    }
+    Ok(merged)
+}
+
+fn are_adjacent(one: &Buffer, next: &Buffer) -> bool {
+    !one.is_empty() && !next.is_empty() && one.as_ptr() as usize + one.len() == next.as_ptr() as usize
 }
 
 /// A header and frames that Python gave, in its memory.
