@@ -114,20 +114,32 @@ def put_extension(columns, place: int, array, target: str) -> str:
 def put_categorical(columns, place: int, codes, categories, ordered, target: str) -> str:
     """Adds codes and what they stand for: a categorical, or a level of an index."""
     codes = contiguous(columns, place, codes)
-    if target == "arrow":
+    if target == "arrow" and (values := arrow_values(categories)) is not None:
         import pyarrow as pa
 
         missing = codes < 0
         indices = pa.array(codes, mask=missing if missing.any() else None)
-        values = pa.array(categories)
-        if isinstance(values, pa.ChunkedArray):
-            values = values.combine_chunks()
         columns.arrow(place, pa.DictionaryArray.from_arrays(indices, values, ordered=bool(ordered)))
         return "category"
     form = Call("pandas", "Categorical.from_codes", frombuffer(codes), labels(columns, place, categories), bool(ordered))
     put_form(columns, place, form, "category")
     freq = getattr(categories, "freq", None) if categories.dtype.kind in "Mm" else None
     return "form" if freq is None else "freq:" + freq.freqstr
+
+
+def arrow_values(categories: pd.Index):
+    """Categories as Arrow has them, if it has them."""
+    import pyarrow as pa
+
+    if categories.dtype.kind == "O" and not isinstance(categories.dtype, pd.StringDtype):
+        if not all(type(value) is str for value in categories.tolist()):
+            return None
+        return pa.array(categories.tolist(), pa.large_string())
+    try:
+        values = pa.array(categories)
+    except (TypeError, pa.ArrowException):
+        return None
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
 def labels(columns, place: int, index: pd.Index):

@@ -43,7 +43,7 @@ def encode(obj, kind: str, target: str, writable: bool, compression):
         obj = pa.table({"": pa.array(obj)})
     if kind == "pyarrow.RecordBatch":
         obj = needed("pyarrow", "a batch of pyarrow").Table.from_batches([obj])
-    if not hasattr(obj, "__arrow_c_stream__"):
+    if not hasattr(obj, "__arrow_c_stream__") and hasattr(obj, "to_reader"):
         obj = obj.to_reader()
     # A table is what a stream is read as anyway.
     metadata = [] if kind == "pyarrow.Table" else [(KEY, json.dumps(note))]

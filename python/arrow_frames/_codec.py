@@ -202,7 +202,8 @@ def note_of(metadata: dict) -> dict:
         note = json.loads(metadata.get(KEY, "{}"))
     except ValueError:
         return {}
-    return note if isinstance(note, dict) and note.get("version") == 1 else {}
+    is_ours = isinstance(note, dict) and note.get("version") == 1 and isinstance(note.get("kind"), str)
+    return note if is_ours else {}
 
 
 def _is_for_pandas(metadata: dict, decoded) -> bool:

@@ -52,6 +52,14 @@ def inspect(header: Any, frames: Any = None) -> Inspection:
                 shown, size = array.type, size + array.nbytes
             else:
                 buffers, _ = decoded.opaque(batch, at)
-                shown, size = json.loads(mark).get("type_name", ""), size + sum(buffer.nbytes for buffer in buffers)
+                shown, size = type_name(mark), size + sum(buffer.nbytes for buffer in buffers)
         columns.append({"name": name, "travels": "native" if mark is None else "opaque", "type": shown, "bytes": size})
     return Inspection(str(note.get("kind", "arrow")), decoded.rows, columns)
+
+
+def type_name(mark: str) -> str:
+    """What the sender calls the type of an opaque column."""
+    try:
+        return str(json.loads(mark)["type_name"])
+    except (ValueError, TypeError, LookupError):
+        return "unknown"

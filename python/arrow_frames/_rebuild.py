@@ -408,7 +408,9 @@ def from_pyarrow(values, kind: str):
         codes = indices.fill_null(-1) if indices.null_count else indices
         if values.type.index_type.bit_width and not pa.types.is_signed_integer(values.type.index_type):
             codes = indices.cast(pa.int64()).fill_null(-1)
-        categories = from_pyarrow(values.dictionary, "")
+        is_text = pa.types.is_string(values.dictionary.type) or pa.types.is_large_string(values.dictionary.type)
+        is_text = is_text or is_view(values.dictionary.type)
+        categories = from_pyarrow(values.dictionary, "") if is_text else values.dictionary.to_pandas()
         return pd.Categorical.from_codes(codes.to_numpy(zero_copy_only=False), pd.Index(categories), values.type.ordered)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or is_view(values.type):
         dtype = text_dtype(kind.partition(":")[2] or ("str" if MAJOR >= 3 else "object"))

@@ -205,6 +205,7 @@ impl Decoded {
             };
             blocks.push((*format, columns, memory.view(py)?, stride.max(length)));
         }
+        blocks.sort_by_key(|(_, columns, _, _)| columns.first().copied());
         Ok(blocks)
     }
 

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::ffi::c_int;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_buffer::Buffer;
 use pyo3::buffer::PyUntypedBuffer;
@@ -316,31 +317,70 @@ impl Memory {
     }
 }
 
+/// Memory that is lent for the time of a call, and the views of it that there are.
+#[pyclass(frozen, module = "arrow_frames._native")]
+struct Loan {
+    start: AtomicUsize,
+    len: usize,
+    views: AtomicUsize,
+}
+
+#[pymethods]
+impl Loan {
+    /// # Safety
+    ///
+    /// Python calls it with a `Py_buffer` to fill.
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> Result<()> {
+        let this = slf.get();
+        let start = this.start.load(Ordering::SeqCst) as *mut std::ffi::c_void;
+        let Ok(len) = ffi::Py_ssize_t::try_from(this.len) else {
+            return Err(PyBufferError::new_err("more bytes than Python counts"));
+        };
+        if start.is_null() {
+            return Err(PyBufferError::new_err("the memory was lent for the time of a call, which is over"));
+        }
+        // SAFETY: the caller's `view` is one to fill; the memory is lent until `start` is null, and is
+        // kept for ever if there are views when it becomes so.
+        let filled = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, 0, flags) };
+        if filled != 0 {
+            return Err(PyErr::fetch(slf.py()));
+        }
+        this.views.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// Python calls it with a `Py_buffer` that was filled.
+    unsafe fn __releasebuffer__(&self, _view: *mut ffi::Py_buffer) {
+        self.views.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// Lends memory to a Python call as a writable `memoryview`, and takes it back.
 ///
 /// # Safety
 ///
-/// If [`Lent::is_kept`] says that something kept the view, the memory must never be freed nor used again.
+/// If [`Lent::is_kept`] says that something kept a view, the memory must never be freed nor used again.
 pub unsafe fn lend<'py, T>(
     py: Python<'py>,
     bytes: &mut [u8],
     call: impl FnOnce(&Bound<'py, PyAny>) -> Result<T>,
 ) -> Lent<T> {
-    let (Ok(len), pointer) = (ffi::Py_ssize_t::try_from(bytes.len()), bytes.as_mut_ptr()) else {
-        return Lent { result: Err(PyBufferError::new_err("more bytes than Python counts")), is_kept: false };
-    };
-    // SAFETY: the pointer and the length are those of a slice that is borrowed for the whole of this
-    // function. The view is released before it ends, or the caller keeps the memory for ever.
-    let view = unsafe { ffi::PyMemoryView_FromMemory(pointer.cast(), len, ffi::PyBUF_WRITE) };
-    // SAFETY: the function returns a new reference, or null with an exception set.
-    let view = match unsafe { Bound::from_owned_ptr_or_err(py, view) } {
-        Ok(view) => view,
+    let start = AtomicUsize::new(bytes.as_mut_ptr() as usize);
+    let loan = match Bound::new(py, Loan { start, len: bytes.len(), views: AtomicUsize::new(0) }) {
+        Ok(loan) => loan,
         Err(error) => return Lent { result: Err(error), is_kept: false },
     };
-    let result = call(&view);
-    // A view that has been exported again cannot be released.
-    let is_kept = view.call_method0("release").is_err();
-    Lent { result, is_kept }
+    // Views of the view share its one export: it ends with the last of them.
+    let result = PyMemoryView::from(loan.as_any()).and_then(|view| {
+        let result = call(&view);
+        // Fails if something has an export of it, which is seen below.
+        drop(view.call_method0("release"));
+        result
+    });
+    loan.get().start.store(0, Ordering::SeqCst);
+    Lent { result, is_kept: loan.get().views.load(Ordering::SeqCst) != 0 }
 }
 
 /// What became of memory that was lent.
