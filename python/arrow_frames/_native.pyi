@@ -1,0 +1,182 @@
+"""The codec behind `arrow_frames`, in Rust: frames over the buffer protocol and Arrow's PyCapsules."""
+
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, Protocol, TypeAlias, final
+
+from typing_extensions import Buffer, CapsuleType
+
+__all__ = [
+    "Array",
+    "ArrowFramesError",
+    "Call",
+    "Columns",
+    "DecodeError",
+    "Decoded",
+    "EncodeError",
+    "LimitError",
+    "Memory",
+    "Objects",
+    "OutOfBand",
+    "Stream",
+    "__version__",
+    "check",
+    "decode",
+    "decode_stream",
+    "encode_stream",
+    "merge",
+    "pack",
+    "parse",
+    "pickle",
+    "receive",
+    "schema",
+    "segments",
+    "unpack",
+]
+
+__version__: str
+
+class ArrowFramesError(ValueError):
+    """What the codec cannot do, and why."""
+
+class DecodeError(ArrowFramesError):
+    """The input is malformed or not supported."""
+
+class EncodeError(ArrowFramesError):
+    """The object cannot be encoded as it is asked for."""
+
+class LimitError(DecodeError):
+    """The input asks for more than the limits allow."""
+
+@final
+class Array:
+    """An Arrow array of a decoded column, for any library that takes `__arrow_c_array__`."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def nbytes(self) -> int: ...
+    def to_pyarrow(self, pyarrow: ModuleType) -> Any: ...
+    def __len__(self) -> int: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[CapsuleType, CapsuleType]: ...
+    def __arrow_c_schema__(self) -> CapsuleType: ...
+
+@final
+class Stream:
+    """Decoded batches, for any library that takes `__arrow_c_stream__`. They can be asked for again."""
+
+    def to_pyarrow(self, pyarrow: ModuleType) -> Any: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> CapsuleType: ...
+    def __arrow_c_schema__(self) -> CapsuleType: ...
+
+@final
+class Memory:
+    """Memory that a frame is in, which its owner keeps."""
+
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def owner(self) -> object | None: ...
+    def __len__(self) -> int: ...
+
+# A copy: the column, why, and bytes.
+_Copy: TypeAlias = tuple[int, str, int]
+
+# A header, its frames, and what was copied.
+_Encoded: TypeAlias = tuple[bytes, list[memoryview], list[_Copy]]
+
+# A field: its name, its format if it is one of numbers, whether it is nullable, its nulls, and its mark if
+# it is opaque.
+_Field: TypeAlias = tuple[str, str | None, bool, int, str | None]
+
+@final
+class Columns:
+    """What to encode: columns, each added in one call, in order."""
+
+    def __new__(cls, names: Sequence[str], rows: int) -> Columns: ...
+    def block(self, places: Sequence[int], format: str, array: Buffer) -> None: ...
+    def masked(self, place: int, format: str, values: Buffer, mask: Buffer) -> None: ...
+    def boolean(self, place: int, values: Buffer) -> None: ...
+    def arrow(self, place: int, array: Any) -> None: ...
+    def opaque(self, place: int, mark: str, type_name: str, buffers: Sequence[Buffer]) -> None: ...
+    def copied(self, place: int, reason: str, bytes: int) -> None: ...
+    def encode(
+        self,
+        metadata: Sequence[tuple[str, str]],
+        *,
+        writable: bool = False,
+        compression: str | None = None,
+    ) -> _Encoded: ...
+
+@final
+class Decoded:
+    """A decoded dataframe, whose columns are the frames that it was decoded from."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def batches(self) -> list[int]: ...
+    @property
+    def metadata(self) -> list[tuple[str, str]]: ...
+    @property
+    def fields(self) -> list[_Field]: ...
+    @property
+    def copies(self) -> list[_Copy]: ...
+    def blocks(
+        self, batch: int, columns: Sequence[int], strict: bool
+    ) -> list[tuple[str, list[int], memoryview, int]]: ...
+    def masked(self, batch: int, column: int) -> tuple[str, memoryview, memoryview]: ...
+    def boolean(self, batch: int, column: int) -> memoryview: ...
+    def array(self, batch: int, column: int) -> Array: ...
+    def opaque(self, batch: int, column: int) -> tuple[list[memoryview], str | None]: ...
+    def resolved(self, batch: int, column: int) -> Array: ...
+    def stream(self) -> Stream: ...
+
+@final
+class Call:
+    """A call of a public constructor. `before` is a name that is only looked up."""
+
+    def __new__(
+        cls, module: str, name: str, *arguments: object, before: tuple[str, str] | None = None
+    ) -> Call: ...
+
+@final
+class OutOfBand:
+    """A buffer that stays outside the pickle."""
+
+    def __new__(cls, object: Buffer) -> OutOfBand: ...
+
+@final
+class Objects:
+    """A numpy array of `object`, of one dimension, given as the list of its values."""
+
+    def __new__(cls, values: list[Any]) -> Objects: ...
+
+class _HasReadinto(Protocol):
+    def readinto(self, buffer: Any, /) -> int | None: ...
+
+class _HasRecvInto(Protocol):
+    def recv_into(self, buffer: Any, /) -> int: ...
+
+class _HasRead(Protocol):
+    def read(self, size: int, /) -> Buffer: ...
+
+def encode_stream(
+    source: Any,
+    metadata: Sequence[tuple[str, str]],
+    *,
+    target: str,
+    writable: bool = False,
+    compression: str | None = None,
+) -> _Encoded: ...
+def decode(header: Buffer, frames: Sequence[Buffer], columns: Sequence[int] | None = None) -> Decoded: ...
+def decode_stream(stream: Buffer, columns: Sequence[int] | None = None) -> Decoded: ...
+def schema(bytes: Buffer) -> tuple[list[_Field], list[tuple[str, str]]]: ...
+def pickle(expression: object) -> list[memoryview]: ...
+def check(buffers: Sequence[Buffer]) -> str | None: ...
+def parse(buffers: Sequence[Buffer]) -> str: ...
+def segments(header: Buffer, frames: Sequence[Buffer]) -> list[memoryview]: ...
+def merge(frames: Sequence[Buffer]) -> list[memoryview]: ...
+def receive(source: _HasReadinto | _HasRecvInto | _HasRead) -> tuple[bytes, list[memoryview]]: ...
+def pack(frames: Sequence[Buffer]) -> bytes: ...
+def unpack(packed: Buffer) -> list[memoryview]: ...
