@@ -12,6 +12,7 @@ mod performance;
 mod pickle;
 mod process;
 mod python;
+mod python_package;
 mod ratios;
 mod readers;
 mod table;
@@ -42,6 +43,7 @@ enum Task {
     Probe(conformance::probe::Args),
     #[command(hide = true)]
     ProbePickle(conformance::pickles::probe::Args),
+    Python(python_package::Args),
     Ratios(ratios::Args),
     Readers(readers::Args),
     Test(test::Args),
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Task::Pickle(args) => pickle::run(args),
         Task::Probe(args) => conformance::probe::run(args),
         Task::ProbePickle(args) => conformance::pickles::probe::run(args),
+        Task::Python(args) => python_package::run(args),
         Task::Ratios(args) => ratios::run(args),
         Task::Readers(args) => readers::run(args),
         Task::Test(args) => test::run(args),

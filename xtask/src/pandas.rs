@@ -20,7 +20,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::{Outcome, process};
-use case::{Case, VERSIONS};
+use case::Case;
+pub use case::VERSIONS;
+pub use talk::interpreter;
 
 /// What keeps the task from running.
 type Error = Box<dyn std::error::Error>;

@@ -27,9 +27,8 @@ pub fn environment(folder: &str, requirements: &str, base: Option<&str>) -> Resu
         fs::read_to_string(root.join(requirements)).map_err(|error| format!("{requirements}: {error}"))?;
     let venv = root.join(folder);
     let stamp = venv.join(STAMP);
-    let (programs, program, default) =
-        if cfg!(windows) { ("Scripts", "python.exe", "python") } else { ("bin", "python", "python3") };
-    let python = venv.join(programs).join(program);
+    let default = if cfg!(windows) { "python" } else { "python3" };
+    let python = program(&venv);
 
     let installed = fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted);
     if installed && runs(&python) {
@@ -52,6 +51,11 @@ pub fn environment(folder: &str, requirements: &str, base: Option<&str>) -> Resu
 
     fs::write(&stamp, wanted)?;
     Ok(python)
+}
+
+/// The interpreter of an environment.
+pub fn program(venv: &Path) -> PathBuf {
+    venv.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" })
 }
 
 /// Whether the interpreter starts: it is a link to one that may have been removed.

@@ -1,19 +1,19 @@
-//! `cargo xtask test`: every test of the workspace, with a Python to talk to, and what pandas
-//! reads.
+//! `cargo xtask test`: every test of the workspace, with a Python to talk to, those of the Python
+//! package, and what pandas reads.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::{Outcome, pandas, process, python};
+use crate::{Outcome, pandas, process, python, python_package};
 
 /// Run all tests, those against pyarrow and pandas included
 ///
 /// Makes .venv with what tests/python/requirements.txt lists, if it is not there
 /// yet, and runs `cargo test --workspace --all-features`; then, unless it was told to run
-/// some tests, `cargo xtask pandas --check`.
+/// some tests, `cargo xtask python` and `cargo xtask pandas --check`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Further arguments for `cargo test`; with any, pandas is left out
+    /// Further arguments for `cargo test`; with any, Python and pandas are left out
     #[arg(last = true)]
     cargo: Vec<OsString>,
 }
@@ -31,7 +31,11 @@ pub fn run(args: Args) -> Outcome {
     test.env("ARROW_FRAMES_PYTHON", python);
     let status = process::status(&mut test)?;
     if status.success() {
-        return if is_all { pandas::run(pandas::Args { check: true }) } else { Ok(ExitCode::SUCCESS) };
+        if !is_all {
+            return Ok(ExitCode::SUCCESS);
+        }
+        python_package::run(python_package::Args::default())?;
+        return pandas::run(pandas::Args { check: true });
     }
     // No code means that a signal ended it; no code of cargo's is beyond a byte.
     let code = status.code().and_then(|code| u8::try_from(code).ok());
