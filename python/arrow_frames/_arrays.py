@@ -6,6 +6,7 @@ and returns what the note says of the column: how `_rebuild` makes it again.
 
 import json
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -93,7 +94,12 @@ def put_extension(columns, place: int, array, target: str) -> str:
         if target == "arrow":
             columns.masked(place, "b", values, mask)
             return "masked"
-        put_form(columns, place, Call("pandas.arrays", "BooleanArray", frombuffer(values), frombuffer(mask)), "boolean")
+        put_form(
+            columns,
+            place,
+            Call("pandas.arrays", "BooleanArray", frombuffer(values), frombuffer(mask)),
+            "boolean",
+        )
         return "form"
     if isinstance(array.dtype, pd.StringDtype):
         return put_text(columns, place, array, target)
@@ -103,9 +109,8 @@ def put_extension(columns, place: int, array, target: str) -> str:
     if isinstance(array.dtype, pd.DatetimeTZDtype) and target == "arrow":
         columns.arrow(place, zoned_arrow(array))
         return "zoned"
-    if kind is pd.arrays.PeriodArray or kind is pd.arrays.DatetimeArray or kind is pd.arrays.TimedeltaArray:
-        if array.dtype.kind in "Mm" and isinstance(array.dtype, np.dtype):
-            return put_numpy(columns, place, array._ndarray, target)
+    if isinstance(array.dtype, np.dtype) and array.dtype.kind in "Mm":
+        return put_numpy(columns, place, array._ndarray, target)
     form = expression(columns, place, array)
     put_form(columns, place, form, str(array.dtype))
     return "form"
@@ -121,7 +126,13 @@ def put_categorical(columns, place: int, codes, categories, ordered, target: str
         indices = pa.array(codes, mask=missing if missing.any() else None)
         columns.arrow(place, pa.DictionaryArray.from_arrays(indices, values, ordered=bool(ordered)))
         return "category"
-    form = Call("pandas", "Categorical.from_codes", frombuffer(codes), labels(columns, place, categories), bool(ordered))
+    form = Call(
+        "pandas",
+        "Categorical.from_codes",
+        frombuffer(codes),
+        labels(columns, place, categories),
+        bool(ordered),
+    )
     put_form(columns, place, form, "category")
     freq = getattr(categories, "freq", None) if categories.dtype.kind in "Mm" else None
     return "form" if freq is None else "freq:" + freq.freqstr
@@ -179,9 +190,11 @@ def expression(columns, place: int, array):
         left, right = (plain(end) for end in (array.left, array.right))
         ends = (frombuffer(contiguous(columns, place, end)) for end in (left, right))
         return Call("pandas.arrays", "IntervalArray.from_arrays", *ends, array.closed, False)
-    values = getattr(array, "_ndarray", None)
-    if type(array).__name__ in ("NumpyExtensionArray", "PandasArray") and values.dtype.kind in "iufb":
-        return frombuffer(contiguous(columns, place, values))
+    if (
+        type(array).__name__ in ("NumpyExtensionArray", "PandasArray")
+        and array.to_numpy().dtype.kind in "iufb"
+    ):
+        return frombuffer(contiguous(columns, place, array.to_numpy()))
     raise Inexact(f"there is no form of {type(array).__name__}")
 
 
@@ -218,7 +231,7 @@ def text_name(dtype) -> str:
 
 def text_list(array) -> Call:
     """Strings that are Python objects."""
-    values = [None if value is not value or value is pd.NA else value for value in array.to_numpy(object).tolist()]
+    values = [value if isinstance(value, str) else None for value in array.to_numpy(object).tolist()]
     is_default = getattr(array.dtype, "na_value", pd.NA) is not pd.NA
     dtype = Call("pandas", "StringDtype", "python", *((float("nan"),) if is_default else ()))
     return Call("pandas", "array", values, dtype, False)
@@ -260,7 +273,10 @@ def from_buffers(columns, place: int, array) -> Call:
             columns.copied(place, "strided", offsets.nbytes)
             data, offsets = data[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0]
         data = memoryview(data)[: int(offsets[-1])] if data is not None else b""
-    parts = (None if part is None else Call("pyarrow", "py_buffer", OutOfBand(part)) for part in (validity, offsets, data))
+    parts = (
+        None if part is None else Call("pyarrow", "py_buffer", OutOfBand(part))
+        for part in (validity, offsets, data)
+    )
     return Call("pyarrow", "Array.from_buffers", Call("pyarrow", name), rows, list(parts))
 
 
@@ -297,12 +313,16 @@ def zone_name(zone, *, as_call: bool = True):
     key = getattr(zone, "key", None) or getattr(zone, "zone", None)
     if isinstance(key, str):
         return key
-    if zone is datetime.timezone.utc:
+    if zone is datetime.UTC:
         return "UTC"
     offset = zone.utcoffset(None)
     if type(zone) is datetime.timezone or type(zone).__name__ == "_FixedOffset":
         seconds = int(offset.total_seconds())
-        if offset.microseconds == 0 and zone.tzname(None) == datetime.timezone(offset).tzname(None) or key is None:
+        if (
+            offset.microseconds == 0
+            and zone.tzname(None) == datetime.timezone(offset).tzname(None)
+            or key is None
+        ):
             if as_call:
                 delta = Call("datetime", "timedelta", 0, seconds)
                 return Call("datetime", "timezone", delta)
@@ -334,7 +354,7 @@ def frombuffer(array: np.ndarray) -> Call:
     return Call("numpy", "frombuffer", OutOfBand(raw(array)), array.dtype.str, len(array))
 
 
-def raw(array: np.ndarray) -> np.ndarray:
+def raw(array: np.ndarray) -> Any:
     """The same memory as integers where numpy does not lend it otherwise."""
     return array.view("i8") if array.dtype.kind in "Mm" else array
 

@@ -60,10 +60,18 @@ def decode(stream: Stream, note: dict, kind: str):
         return frame.to_series(0) if kind == "polars.Series" else frame
     pa = needed("pyarrow", "an object of pyarrow")
     table = stream.to_pyarrow(pa).read_all()
-    table = table.replace_schema_metadata({k: v for k, v in (table.schema.metadata or {}).items() if k != KEY.encode()} or None)
+    table = table.replace_schema_metadata(
+        {k: v for k, v in (table.schema.metadata or {}).items() if k != KEY.encode()} or None
+    )
     if kind == "pyarrow.RecordBatch":
         batches = table.to_batches()
-        return batches[0] if len(batches) == 1 else table.combine_chunks().to_batches()[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
+        return (
+            batches[0]
+            if len(batches) == 1
+            else table.combine_chunks().to_batches()[0]
+            if batches
+            else pa.RecordBatch.from_pylist([], table.schema)
+        )
     if kind == "pyarrow.RecordBatchReader":
         return table.to_reader()
     if kind == "pyarrow.ChunkedArray":

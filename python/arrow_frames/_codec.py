@@ -14,7 +14,9 @@ from arrow_frames._native import ArrowFramesError, DecodeError
 KEY = "arrow_frames"
 
 
-def to_buffers(obj: Any, *, target: str | None = None, writable: bool = False, compression: str | None = None):
+def to_buffers(
+    obj: Any, *, target: str | None = None, writable: bool = False, compression: str | None = None
+):
     """Splits a dataframe into a header and frames, without copying a column.
 
     The header is `bytes`; each frame is a `memoryview` of a column's own memory. They may travel by any
@@ -64,10 +66,14 @@ def from_buffers(
     True
     """
     frames = list(frames)
-    return rebuild(lambda places: _native.decode(header, frames, places), header, writable, allow_pickle, into, columns)
+    return rebuild(
+        lambda places: _native.decode(header, frames, places), header, writable, allow_pickle, into, columns
+    )
 
 
-def dumps(obj: Any, *, target: str | None = None, writable: bool = False, compression: str | None = None) -> bytes:
+def dumps(
+    obj: Any, *, target: str | None = None, writable: bool = False, compression: str | None = None
+) -> bytes:
     """One Arrow IPC stream as bytes: the header and all frames, joined once.
 
     >>> import pandas as pd
@@ -88,10 +94,14 @@ def loads(
     columns: list | None = None,
 ):
     """Rebuilds an object from a stream (or an Arrow IPC file) in memory, on that memory."""
-    return rebuild(lambda places: _native.decode_stream(stream, places), stream, writable, allow_pickle, into, columns)
+    return rebuild(
+        lambda places: _native.decode_stream(stream, places), stream, writable, allow_pickle, into, columns
+    )
 
 
-def dump(obj: Any, file: Any, *, target: str | None = None, writable: bool = False, compression: str | None = None) -> int:
+def dump(
+    obj: Any, file: Any, *, target: str | None = None, writable: bool = False, compression: str | None = None
+) -> int:
     """Writes one stream to a file (by its name, or open) or a socket, straight from the columns.
 
     Returns the number of bytes. A file that is named has its name when it is whole, or not at all.
@@ -114,10 +124,14 @@ def load(
         with open(file, "rb", buffering=0) as opened:
             return load(opened, writable=writable, allow_pickle=allow_pickle, into=into, columns=columns)
     header, frames = _native.receive(file)
-    return from_buffers(header, frames, writable=writable, allow_pickle=allow_pickle, into=into, columns=columns)
+    return from_buffers(
+        header, frames, writable=writable, allow_pickle=allow_pickle, into=into, columns=columns
+    )
 
 
-def memory_map(path: Any, *, allow_pickle: bool = False, into: str | None = None, columns: list | None = None):
+def memory_map(
+    path: Any, *, allow_pickle: bool = False, into: str | None = None, columns: list | None = None
+):
     """Rebuilds an object on a mapped file: nothing is read until it is used, or validated."""
     with open(path, "rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -133,12 +147,12 @@ def detach(obj: Any):
 def pack(obj: Any, *, target: str | None = None) -> bytes:
     """Header and frames as one blob, in dask.distributed's `pack_frames` layout."""
     header, frames = to_buffers(obj, target=target)
-    return _native.pack([header, *frames])
+    return _native.pack([memoryview(header), *frames])
 
 
 def unpack(packed: Any, **options: Any):
     """Rebuilds an object from such a blob. The options are those of `from_buffers`."""
-    header, *frames = _native.unpack(packed) or [b""]
+    header, *frames = _native.unpack(packed) or [memoryview(b"")]
     return from_buffers(header, frames, **options)
 
 
@@ -154,7 +168,9 @@ def encode(obj: Any, target: str | None, writable: bool, compression: str | None
     pd = sys.modules.get("pandas")
     if pd is not None and isinstance(obj, (pd.DataFrame, pd.Series, pd.Index)):
         if type(obj) not in (pd.DataFrame, pd.Series) and not isinstance(obj, pd.Index):
-            raise TypeError(f"{type(obj).__name__} is a subclass, which would not come back: convert it first")
+            raise TypeError(
+                f"{type(obj).__name__} is a subclass, which would not come back: convert it first"
+            )
         from arrow_frames import _pandas
 
         return _pandas.encode(obj, target or "pandas", writable, compression)
@@ -188,7 +204,9 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns):
     except ArrowFramesError:
         raise
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
-        raise DecodeError(f"pandas cannot make what the stream says: {type(error).__name__}: {error}") from error
+        raise DecodeError(
+            f"pandas cannot make what the stream says: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _segments(obj, target, writable, compression):
@@ -218,7 +236,12 @@ def _kind_into(into: str, kind: str) -> str:
         return into
     if kind.startswith(library + "."):
         return kind
-    return {"pandas": "pandas.DataFrame", "pyarrow": "pyarrow.Table", "polars": "polars.DataFrame", "arrow": "arrow.Stream"}[library]
+    return {
+        "pandas": "pandas.DataFrame",
+        "pyarrow": "pyarrow.Table",
+        "polars": "polars.DataFrame",
+        "arrow": "arrow.Stream",
+    }[library]
 
 
 def _places(schema_source, columns: list) -> list[int]:
@@ -226,7 +249,7 @@ def _places(schema_source, columns: list) -> list[int]:
     fields, metadata = _native.schema(schema_source)
     names = [field[0] for field in fields]
     note = note_of(dict(metadata))
-    places = []
+    places: list[int] = []
     for label in columns:
         if label not in names:
             raise KeyError(f"there is no column {label!r}")

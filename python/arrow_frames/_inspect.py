@@ -20,12 +20,16 @@ class Inspection:
         lines = [f"{self.kind}: {self.rows:,} rows × {len(self.columns)} columns"]
         width = max((len(column["name"]) for column in self.columns), default=0)
         for column in self.columns:
-            lines.append(f"  {column['name']:<{width}}  {column['travels']:<6}  {column['type']}  {column['bytes']:,} B")
+            lines.append(
+                f"  {column['name']:<{width}}  {column['travels']:<6}  {column['type']}  {column['bytes']:,} B"
+            )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         keys = ("name", "travels", "type", "bytes")
-        rows = ("".join(f"<td>{html.escape(str(column[key]))}</td>" for key in keys) for column in self.columns)
+        rows = (
+            "".join(f"<td>{html.escape(str(column[key]))}</td>" for key in keys) for column in self.columns
+        )
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         head = "".join(f"<th>{key}</th>" for key in keys)
         title = html.escape(f"{self.kind}: {self.rows:,} rows")
@@ -53,7 +57,9 @@ def inspect(header: Any, frames: Any = None) -> Inspection:
             else:
                 buffers, _ = decoded.opaque(batch, at)
                 shown, size = type_name(mark), size + sum(buffer.nbytes for buffer in buffers)
-        columns.append({"name": name, "travels": "native" if mark is None else "opaque", "type": shown, "bytes": size})
+        columns.append(
+            {"name": name, "travels": "native" if mark is None else "opaque", "type": shown, "bytes": size}
+        )
     return Inspection(str(note.get("kind", "arrow")), decoded.rows, columns)
 
 

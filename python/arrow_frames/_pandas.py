@@ -55,9 +55,11 @@ def plan(frame: pd.DataFrame, own: list, target: str):
     width, rows = len(labels), len(frame)
     # A block whose rows are the dataframe's rows is one column on the wire.
     blocks = [(block.mgr_locs.as_array, values_of(block)) for block in frame._mgr.blocks]
-    whole = {id(values): places for places, values in blocks if target == "pandas" and is_row_major(values, rows)}
+    whole = {
+        id(values): places for places, values in blocks if target == "pandas" and is_row_major(values, rows)
+    }
     hidden = {int(place) for places in whole.values() for place in places[1:]}
-    position = {}
+    position: dict[int, int] = {}
     for place in range(width):
         if place not in hidden:
             position[place] = len(position)
@@ -78,7 +80,9 @@ def plan(frame: pd.DataFrame, own: list, target: str):
 def values_of(block):
     """The array of a block: of naive datetimes, numpy's."""
     values = block.values
-    if isinstance(values, (pd.arrays.DatetimeArray, pd.arrays.TimedeltaArray)) and isinstance(values.dtype, np.dtype):
+    if isinstance(values, (pd.arrays.DatetimeArray, pd.arrays.TimedeltaArray)) and isinstance(
+        values.dtype, np.dtype
+    ):
         return values._ndarray
     return values
 

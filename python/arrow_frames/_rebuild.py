@@ -15,13 +15,13 @@ from arrow_frames._native import DecodeError
 MAJOR = int(pd.__version__.split(".")[0])
 
 # The formats of Arrow's C data interface as numpy's dtypes; `?` and complex ones are numpy's own.
-DTYPES = {
+CODES = {
     "c": "<i1", "C": "<u1", "s": "<i2", "S": "<u2", "i": "<i4", "I": "<u4", "l": "<i8", "L": "<u8",
     "e": "<f2", "f": "<f4", "g": "<f8", "?": "?", "c8": "<c8", "c16": "<c16", "b": "?",
     "tss:": "<M8[s]", "tsm:": "<M8[ms]", "tsu:": "<M8[us]", "tsn:": "<M8[ns]",
     "tDs": "<m8[s]", "tDm": "<m8[ms]", "tDu": "<m8[us]", "tDn": "<m8[ns]",
 }  # fmt: skip
-DTYPES = {format: np.dtype(dtype) for format, dtype in DTYPES.items()}
+DTYPES = {format: np.dtype(code) for format, code in CODES.items()}
 
 # Frequencies of indexes by the names that pandas before 2.2 has.
 OLD_FREQS = {
@@ -79,7 +79,9 @@ class Rebuild:
         for entry in described.get("columns", []):
             entries.setdefault(entry.get("field_name") or entry.get("name"), []).append(entry)
         own = [entries[name].pop(0) if entries.get(name) else {} for name in names]
-        arrays = [self.any_array(place, kind_of(entry, self.fields[place])) for place, entry in enumerate(own)]
+        arrays = [
+            self.any_array(place, kind_of(entry, self.fields[place])) for place, entry in enumerate(own)
+        ]
         keys, index = [], pd.RangeIndex(self.rows)
         for key in described.get("index_columns", []):
             if isinstance(key, dict):
@@ -114,7 +116,9 @@ class Rebuild:
                 places.append(array["places"] if isinstance(array, dict) else [first])
         else:
             places = [[at] for at in range(len(arrays))]
-        if sum(map(len, places)) != width or sorted(at for some in places for at in some) != list(range(width)):
+        if sum(map(len, places)) != width or sorted(at for some in places for at in some) != list(
+            range(width)
+        ):
             # pandas believes that each place is there once.
             raise DecodeError(f"there are {width} labels, and the columns are at other places")
         blocks = []
@@ -132,7 +136,7 @@ class Rebuild:
 
     def is_plain(self, at: int, array) -> bool:
         """Whether a column is numbers that lie as numpy has them."""
-        name, format, nullable, nulls, mark = self.fields[at]
+        _, format, _, nulls, mark = self.fields[at]
         if array == "numpy":
             return mark is None and format is not None and format != "b" and (nulls == 0 or format[0] == "t")
         return array == "raw" and mark is not None
@@ -153,7 +157,7 @@ class Rebuild:
 
     def piece(self, batch: int, at: int, array):
         """One batch of a column."""
-        name, format, nullable, nulls, mark = self.fields[at]
+        _, format, nullable, nulls, mark = self.fields[at]
         rows = self.batches[batch]
         if mark is not None:
             return self.opaque(batch, at, array, rows)
@@ -192,7 +196,7 @@ class Rebuild:
             if refused is not None:
                 raise
             # A form of ours that this pandas does not take, or takes otherwise.
-            loaded = older(self.decoded.resolved(batch, at), mark, array, name, error)
+            loaded = older(self.decoded.resolved(batch, at), self.fields[at][4], array, name, error)
         if isinstance(loaded, (pd.Series, pd.Index)):
             loaded = loaded.array
         if isinstance(array, dict):
@@ -227,7 +231,9 @@ class Rebuild:
                     level, code = self.stream(kind.partition(":")[2]), self.any_array(first + number, "numpy")
                     if len(code) and not -1 <= int(code.min()) <= int(code.max()) < len(level):
                         # pandas would read memory that is not there.
-                        raise DecodeError(f"level {number} of the index has codes beyond its {len(level)} values")
+                        raise DecodeError(
+                            f"level {number} of the index has codes beyond its {len(level)} values"
+                        )
                     levels.append(level)
                     codes.append(code)
                     continue
@@ -300,7 +306,13 @@ def kind_of(entry: dict, field) -> str | None:
     """What the metadata of pandas says of a column that may be numpy's."""
     _, format, _, nulls, _ = field
     numpy_type = entry.get("numpy_type", "")
-    if format is None or nulls and format[0] != "t" or not numpy_type[:1].islower() or numpy_type == "boolean":
+    if (
+        format is None
+        or nulls
+        and format[0] != "t"
+        or not numpy_type[:1].islower()
+        or numpy_type == "boolean"
+    ):
         return None
     return "bool" if format == "b" else "numpy"
 
@@ -318,7 +330,9 @@ def assemble(blocks: list, index: pd.Index, columns: pd.Index) -> pd.DataFrame:
         return create_dataframe_from_blocks(blocks, index=index, columns=columns)
     from pandas.core.internals import BlockManager, make_block
 
-    manager = BlockManager([make_block(array, placement=places) for array, places in blocks], [columns, index])
+    manager = BlockManager(
+        [make_block(array, placement=places) for array, places in blocks], [columns, index]
+    )
     if hasattr(pd.DataFrame, "_from_mgr"):
         return pd.DataFrame._from_mgr(manager, manager.axes)
     return pd.DataFrame(manager)
@@ -335,7 +349,9 @@ def narrowed(array: np.ndarray) -> np.ndarray:
         return array
     narrow = array.astype(array.dtype.str[:3] + "[ns]")
     if (narrow.astype(array.dtype) != array)[~np.isnat(array)].any():
-        raise DecodeError(f"this pandas has no {array.dtype}, and some values are out of the range of nanoseconds")
+        raise DecodeError(
+            f"this pandas has no {array.dtype}, and some values are out of the range of nanoseconds"
+        )
     return narrow
 
 
@@ -385,7 +401,11 @@ def joined(pieces: list, format):
 def from_arrow(array, kind: str, format, nullable: bool, rebuild: Rebuild, batch: int, at: int):
     """An Arrow column that is no plain numbers, as the note or its type says."""
     if not kind:
-        if format is not None and format != "b" and (rebuild.fields[at][3] == 0 and not nullable or format[0] == "t"):
+        if (
+            format is not None
+            and format != "b"
+            and (rebuild.fields[at][3] == 0 and not nullable or format[0] == "t")
+        ):
             return rebuild.numbers(batch, at, len(array), strict=True)
         if format in ("e",):
             kind = "arrow:"
@@ -408,10 +428,14 @@ def from_pyarrow(values, kind: str):
         codes = indices.fill_null(-1) if indices.null_count else indices
         if values.type.index_type.bit_width and not pa.types.is_signed_integer(values.type.index_type):
             codes = indices.cast(pa.int64()).fill_null(-1)
-        is_text = pa.types.is_string(values.dictionary.type) or pa.types.is_large_string(values.dictionary.type)
+        is_text = pa.types.is_string(values.dictionary.type) or pa.types.is_large_string(
+            values.dictionary.type
+        )
         is_text = is_text or is_view(values.dictionary.type)
         categories = from_pyarrow(values.dictionary, "") if is_text else values.dictionary.to_pandas()
-        return pd.Categorical.from_codes(codes.to_numpy(zero_copy_only=False), pd.Index(categories), values.type.ordered)
+        return pd.Categorical.from_codes(
+            codes.to_numpy(zero_copy_only=False), pd.Index(categories), values.type.ordered
+        )
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or is_view(values.type):
         dtype = text_dtype(kind.partition(":")[2] or ("str" if MAJOR >= 3 else "object"))
         if dtype is object:
@@ -464,6 +488,6 @@ def older(array, mark: str, kind, name: str, error: Exception):
         is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
         if is_text or pa.types.is_timestamp(values.type):
             return from_pyarrow(values, kind if isinstance(kind, str) else "")
-    except Exception as reason:
+    except Exception as reason:  # noqa: BLE001 - whatever pandas raises is why
         raise DecodeError(f"this pandas cannot have column {name!r}: {reason}") from error
     raise DecodeError(f"this pandas cannot have column {name!r}: {error}") from error

@@ -36,7 +36,9 @@ def decode(value, what: str, allow_pickle: bool):
     if "tuple" in value:
         return tuple(decode(item, what, allow_pickle) for item in value["tuple"])
     if "dict" in value:
-        items = ((decode(key, what, allow_pickle), decode(item, what, allow_pickle)) for key, item in value["dict"])
+        items = (
+            (decode(key, what, allow_pickle), decode(item, what, allow_pickle)) for key, item in value["dict"]
+        )
         return dict(items)
     if not allow_pickle:
         raise UntrustedPickleError(what, "it is no plain value")

@@ -144,7 +144,8 @@ def _is_exact(kind: type) -> bool:
 
 def _access(frame: memoryview) -> bool | None:
     """Whether an array in this memory may be assigned to; none if nobody would, which is so of Arrow's memory."""
-    owner, is_array = frame.obj.owner, False
+    lender: Any = frame.obj
+    owner, is_array = lender.owner, False
     np, pa = sys.modules.get("numpy"), sys.modules.get("pyarrow")
     while owner is not None:
         if pa is not None and isinstance(owner, pa.Buffer):

@@ -39,7 +39,9 @@ def categorical() -> pd.DataFrame:
 
 
 def zoned() -> pd.DataFrame:
-    return pd.DataFrame({"t": pd.date_range("2020", periods=1_000_000, freq="s", tz="Europe/Paris", unit="ns")})
+    return pd.DataFrame(
+        {"t": pd.date_range("2020", periods=1_000_000, freq="s", tz="Europe/Paris", unit="ns")}
+    )
 
 
 def mixed() -> pd.DataFrame:
@@ -175,7 +177,13 @@ def main() -> None:
         return
     lines = []
     for data in DATA:
-        lines += ["", f"**{data}**", "", "| | dump | load | peak of dump | peak of load |", "|---|--:|--:|--:|--:|"]
+        lines += [
+            "",
+            f"**{data}**",
+            "",
+            "| | dump | load | peak of dump | peak of load |",
+            "|---|--:|--:|--:|--:|",
+        ]
         for peer in PEERS:
             command = [sys.executable, __file__, "--one", data, peer]
             output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -1,8 +1,7 @@
 """What several tests take."""
 
-import pytest
-
 import arrow_frames as af
+import pytest
 
 
 def in_frames(obj, *, target=None, **options):

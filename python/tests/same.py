@@ -13,7 +13,9 @@ def assert_same(expected, found) -> None:
         return
     if isinstance(expected, pd.DataFrame):
         options = {"check_column_type": True}
-        pd.testing.assert_frame_equal(found, expected, check_exact=True, check_freq=True, check_flags=True, **options)
+        pd.testing.assert_frame_equal(
+            found, expected, check_exact=True, check_freq=True, check_flags=True, **options
+        )
         assert_same(expected.columns, found.columns)
     else:
         pd.testing.assert_series_equal(found, expected, check_exact=True, check_freq=True, check_flags=True)

@@ -15,7 +15,7 @@ def columns() -> dict[str, pd.Series]:
     """Columns that travel without `allow_pickle`."""
     rng = np.random.default_rng(0)
     kinds: dict[str, pd.Series] = {}
-    for code in "i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 ? c8 c16".split():
+    for code in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "?", "c8", "c16"):
         kinds[np.dtype(code).name] = pd.Series(rng.integers(0, 2, ROWS).astype(code))
     kinds["uint64, large"] = pd.Series([2**64 - 1, 0, 2**63] * 8, dtype="u8")
     kinds["float64, NaN"] = pd.Series([1.5, np.nan, -0.0] * 8)
@@ -34,7 +34,9 @@ def columns() -> dict[str, pd.Series]:
     for dtype in ("Int8", "UInt16", "Int64", "Float32", "Float64", "boolean"):
         kinds[dtype] = pd.Series([1, None, 0] * 8, dtype=dtype)
     kinds["Int64, beyond floats"] = pd.Series([2**53 + 1, None, 7] * 8, dtype="Int64")
-    kinds["category"] = pd.Series(pd.Categorical(["a", "b", None, "a"] * 6, categories=["b", "a", "z"], ordered=True))
+    kinds["category"] = pd.Series(
+        pd.Categorical(["a", "b", None, "a"] * 6, categories=["b", "a", "z"], ordered=True)
+    )
     kinds["category of ints"] = pd.Series(pd.Categorical([1, 2, 1] * 8))
     kinds["category of intervals"] = pd.Series(pd.cut(np.arange(24.0), 3))
     kinds["category of datetimes"] = pd.Series(pd.Categorical(pd.date_range("2020", periods=ROWS)))
@@ -44,12 +46,23 @@ def columns() -> dict[str, pd.Series]:
     kinds["text"] = pd.Series(["a", "bé", None, ""] * 6)
     kinds["string[python]"] = pd.Series(["a", None, "c"] * 8, dtype="string[python]")
     kinds["string[pyarrow]"] = pd.Series(["a", None, "c"] * 8, dtype="string[pyarrow]")
-    kinds["Arrow text, sliced"] = pd.Series(["a", None, "c", "dd"] * 8, dtype="string[pyarrow]")[5:29].reset_index(drop=True)
-    moments = [datetime.date(1, 1, 1), datetime.date(9999, 12, 31), datetime.time(1, 2, 3, 4), datetime.timedelta(1)]
-    kinds["objects"] = pd.Series(["a", None, 1.5, b"x", 2, (1, "2"), [1], True, decimal.Decimal("1.50"), *moments], dtype=object)
+    kinds["Arrow text, sliced"] = pd.Series(["a", None, "c", "dd"] * 8, dtype="string[pyarrow]")[
+        5:29
+    ].reset_index(drop=True)
+    moments = [
+        datetime.date(1, 1, 1),
+        datetime.date(9999, 12, 31),
+        datetime.time(1, 2, 3, 4),
+        datetime.timedelta(1),
+    ]
+    kinds["objects"] = pd.Series(
+        ["a", None, 1.5, b"x", 2, (1, "2"), [1], True, decimal.Decimal("1.50"), *moments], dtype=object
+    )
     kinds["period[M]"] = pd.Series(pd.period_range("2020", periods=ROWS, freq="M"))
     kinds["period[Q]"] = pd.Series(pd.period_range("2020", periods=ROWS, freq="Q"))
-    kinds["period of years"] = pd.Series(pd.period_range("2020", periods=ROWS, freq="A" if MAJOR < 2 else "Y"))
+    kinds["period of years"] = pd.Series(
+        pd.period_range("2020", periods=ROWS, freq="A" if MAJOR < 2 else "Y")
+    )
     kinds["interval"] = pd.Series(pd.interval_range(0, ROWS))
     kinds["interval of datetimes"] = pd.Series(pd.interval_range(pd.Timestamp("2020"), periods=ROWS))
     if hasattr(pd, "ArrowDtype"):
@@ -81,7 +94,11 @@ def shapes(column: pd.Series) -> dict[str, object]:
         "two columns": pd.DataFrame({"x": column, "y": column}),
     }
     # pandas has no index of these.
-    if column.dtype.kind != "c" and column.dtype != "float16" and not any(isinstance(v, list) for v in column):
+    if (
+        column.dtype.kind != "c"
+        and column.dtype != "float16"
+        and not any(isinstance(v, list) for v in column)
+    ):
         some["an Index"] = pd.Index(column, dtype=object if column.dtype == object else None, name="n")
     return some
 

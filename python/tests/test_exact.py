@@ -1,12 +1,11 @@
 """Every kind of column, index and labels comes back as it went."""
 
+import arrow_frames as af
 import numpy as np
 import pandas as pd
 import pytest
 import samples
 from same import assert_same
-
-import arrow_frames as af
 
 COLUMNS = samples.columns()
 PICKLED = samples.pickled_columns()

@@ -4,12 +4,11 @@ import gc
 import mmap
 import weakref
 
+import arrow_frames as af
 import numpy as np
 import pandas as pd
 import pytest
 from same import assert_same
-
-import arrow_frames as af
 
 ROWS = 1_000
 
@@ -68,9 +67,11 @@ def test_0_bytes_are_copied(column):
 def test_0_bytes_of_arrow_text_are_copied():
     column = pd.Series([f"text {n}" for n in range(ROWS)], dtype="string[pyarrow]")
     assert af.copies(column) == []
-    header, frames = af.to_buffers(column)
+    _, frames = af.to_buffers(column)
     lent = {np.frombuffer(buffer, "u1").ctypes.data for buffer in frames}
-    own = {buffer.address for buffer in column.array.__arrow_array__().chunk(0).buffers() if buffer is not None}
+    own = {
+        buffer.address for buffer in column.array.__arrow_array__().chunk(0).buffers() if buffer is not None
+    }
     assert own <= lent
 
 
