@@ -16,7 +16,7 @@ KEY = "arrow_frames"
 
 def to_buffers(
     obj: Any, *, target: str | None = None, writable: bool = False, compression: str | None = None
-):
+) -> tuple[bytes, list[memoryview]]:
     """Splits a dataframe into a header and frames, without copying a column.
 
     The header is `bytes`; each frame is a `memoryview` of a column's own memory. They may travel by any
@@ -48,7 +48,7 @@ def from_buffers(
     allow_pickle: bool = False,
     into: str | None = None,
     columns: list | None = None,
-):
+) -> Any:
     """Rebuilds what `to_buffers` split, on the memory of the frames.
 
     `frames` are objects of the buffer protocol, at any alignment. `writable=None` leaves arrays as writable
@@ -92,7 +92,7 @@ def loads(
     allow_pickle: bool = False,
     into: str | None = None,
     columns: list | None = None,
-):
+) -> Any:
     """Rebuilds an object from a stream (or an Arrow IPC file) in memory, on that memory."""
     return rebuild(
         lambda places: _native.decode_stream(stream, places), stream, writable, allow_pickle, into, columns
@@ -118,7 +118,7 @@ def load(
     allow_pickle: bool = False,
     into: str | None = None,
     columns: list | None = None,
-):
+) -> Any:
     """Reads one stream from a file (by its name, or open) or a socket, into aligned memory of its own."""
     if isinstance(file, (str, os.PathLike)):
         with open(file, "rb", buffering=0) as opened:
@@ -131,14 +131,14 @@ def load(
 
 def memory_map(
     path: Any, *, allow_pickle: bool = False, into: str | None = None, columns: list | None = None
-):
+) -> Any:
     """Rebuilds an object on a mapped file: nothing is read until it is used, or validated."""
     with open(path, "rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return loads(mapped, allow_pickle=allow_pickle, into=into, columns=columns)
 
 
-def detach(obj: Any):
+def detach(obj: Any) -> Any:
     """A copy that shares no memory with where the object came from."""
     header, frames = to_buffers(obj)
     return from_buffers(header, [bytearray(frame) for frame in frames], allow_pickle=True)
@@ -150,7 +150,7 @@ def pack(obj: Any, *, target: str | None = None) -> bytes:
     return _native.pack([memoryview(header), *frames])
 
 
-def unpack(packed: Any, **options: Any):
+def unpack(packed: Any, **options: Any) -> Any:
     """Rebuilds an object from such a blob. The options are those of `from_buffers`."""
     header, *frames = _native.unpack(packed) or [memoryview(b"")]
     return from_buffers(header, frames, **options)
@@ -161,7 +161,9 @@ def copies(obj: Any, *, target: str | None = None) -> list[tuple[int, str, int]]
     return encode(obj, target, False, None)[2]
 
 
-def encode(obj: Any, target: str | None, writable: bool, compression: str | None):
+def encode(
+    obj: Any, target: str | None, writable: bool, compression: str | None
+) -> tuple[bytes, list[memoryview], list[tuple[int, str, int]]]:
     """Header, frames and what was copied."""
     if target not in (None, "arrow", "pandas"):
         raise ValueError(f"target is 'arrow' or 'pandas', not {target!r}")
@@ -183,7 +185,7 @@ def encode(obj: Any, target: str | None, writable: bool, compression: str | None
     return _arrow.encode(obj, kind, target or "arrow", writable, compression)
 
 
-def rebuild(decode, schema_source, writable, allow_pickle, into, columns):
+def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any:
     """Decodes, and makes the object that the note or the caller names."""
     places = None if columns is None else _places(schema_source, columns)
     decoded = decode(places)

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
-
 from read_ours import batches, compare
 
 

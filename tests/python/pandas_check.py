@@ -163,7 +163,9 @@ def check(case: dict, version: str, received, is_writeable: bool, seen: dict) ->
                 return check_index(expect, "index", loaded, case["index"], version, seen)
             seen["dtypes"].append(dtype_name(loaded.dtype))
             expect("dtype", seen["dtypes"][-1], case["columns"][0]["dtype"][version])
-            return expect("values", values(pd.Series(loaded, dtype=loaded.dtype).array), case["columns"][0]["values"])
+            return expect(
+                "values", values(pd.Series(loaded, dtype=loaded.dtype).array), case["columns"][0]["values"]
+            )
         frame = consume(received[0])
     except Exception as error:
         seen["error"] = f"{type(error).__name__}: {error}"

@@ -10,13 +10,14 @@ import sys
 import duckdb
 import polars
 import pyarrow as pa
-from pyarrow import ipc
-
 from pandas_check import arrow
+from pyarrow import ipc
 
 
 def values(table: pa.Table) -> dict:
-    return {name: [arrow(value) for value in column] for name, column in zip(table.column_names, table.columns)}
+    return {
+        name: [arrow(value) for value in column] for name, column in zip(table.column_names, table.columns)
+    }
 
 
 def main() -> None:
@@ -27,8 +28,12 @@ def main() -> None:
     ]
     for form, table, frame in read:
         back = duckdb.from_arrow(table).to_arrow_table()
-        for name, module, table in (("pyarrow", pa, table), ("polars", polars, frame.to_arrow()), ("DuckDB", duckdb, back)):
-            print(json.dumps({"reader": f"{name} {module.__version__}, {form}", "values": values(table)}))
+        for name, module, seen in (
+            ("pyarrow", pa, table),
+            ("polars", polars, frame.to_arrow()),
+            ("DuckDB", duckdb, back),
+        ):
+            print(json.dumps({"reader": f"{name} {module.__version__}, {form}", "values": values(seen)}))
 
 
 if __name__ == "__main__":

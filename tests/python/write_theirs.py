@@ -48,7 +48,11 @@ def main() -> None:
         array = pa.DictionaryArray.from_arrays(pa.array(keys, pa.int8()), pa.array(values))
         return pa.record_batch({"word": array})
 
-    growing = [keyed([0, 1], ["a", "b"]), keyed([2, None], ["a", "b", "c"]), keyed([3, 0], ["a", "b", "c", "d"])]
+    growing = [
+        keyed([0, 1], ["a", "b"]),
+        keyed([2, None], ["a", "b", "c"]),
+        keyed([3, 0], ["a", "b", "c", "d"]),
+    ]
     write(out / "deltas.arrows", growing, emit_dictionary_deltas=True)
     write(out / "replaced.arrows", growing)
     write(out / "deltas_zstd.arrows", growing, emit_dictionary_deltas=True, compression="zstd")

@@ -11,7 +11,6 @@ from pathlib import Path
 import arro3.io
 import nanoarrow as na
 import pyarrow as pa
-
 import read_nanoarrow
 import read_pyarrow
 from answer import Read, answer

@@ -7,10 +7,9 @@ What is compared is what a table of DuckDB's own holds afterwards.
 from pathlib import Path
 
 import duckdb
-from pyarrow import ipc
-
 import read_pyarrow
 from answer import Read, answer, each
+from pyarrow import ipc
 
 
 class Database:

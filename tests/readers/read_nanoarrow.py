@@ -8,9 +8,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import nanoarrow as na
-from nanoarrow import ipc
-from nanoarrow.c_schema import c_schema_view
-
 from answer import (
     DAY,
     UNITS,
@@ -25,6 +22,8 @@ from answer import (
     structs,
     times,
 )
+from nanoarrow import ipc
+from nanoarrow.c_schema import c_schema_view
 
 
 def read(path: Path) -> Read:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import polars as pl
-
 from answer import DAY, UNITS, Read, Unhandled, answer, decimal, durations, each, number, structs, times
 
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import pyarrow as pa
-from pyarrow import ipc
-
 from answer import (
     DAY,
     UNITS,
@@ -21,6 +19,7 @@ from answer import (
     structs,
     times,
 )
+from pyarrow import ipc
 
 
 def read(path: Path) -> Read:
