@@ -49,6 +49,7 @@ pub fn run(args: Args) -> Outcome {
         progress(&format!("the Python tests on pandas {version}"));
         pytest(&interpreter, &["python/tests", "--ignore", "python/tests/dask"])?;
     }
+    versions(scratch.path())?;
     if args.pytest.is_empty() {
         progress("the examples in the package's documentation");
         let examples = ["--doctest-modules", "--pyargs", "arrow_frames", "--ignore-glob", "*/dask.py"];
@@ -62,6 +63,28 @@ pub fn run(args: Args) -> Outcome {
         pytest(&interpreter, &["--doctest-modules", "--pyargs", "arrow_frames.dask"])?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has each version of pandas load what each has written.
+fn versions(folder: &Path) -> Result<(), Error> {
+    progress("what each pandas loads of the others");
+    let folders: Vec<PathBuf> = pandas::VERSIONS.iter().map(|version| folder.join(version)).collect();
+    for (version, folder) in pandas::VERSIONS.iter().zip(&folders) {
+        let interpreter = pandas::interpreter(version)?;
+        must(versions_script(&interpreter, "write").arg(folder))?;
+    }
+    for version in pandas::VERSIONS {
+        let interpreter = pandas::interpreter(version)?;
+        must(versions_script(&interpreter, "read").args(&folders))?;
+    }
+    Ok(())
+}
+
+/// The script that writes and loads, which finds the samples beside it.
+fn versions_script(interpreter: &Path, mode: &str) -> Command {
+    let mut script = python(interpreter);
+    script.env("PYTHONPATH", root().join("python/tests")).args(["python/tests/versions.py", mode]);
+    script
 }
 
 /// Builds the wheel.
