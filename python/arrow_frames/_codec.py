@@ -200,7 +200,7 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any
     from arrow_frames._rebuild import Rebuild
 
     try:
-        if columns is not None:
+        if places is not None:
             note = _projected(note, places, columns)
         return Rebuild(decoded, writable, allow_pickle).frame(note, kind)
     except ArrowFramesError:
