@@ -14,6 +14,7 @@ use crate::capsules::{import_array, import_stream};
 use crate::convert;
 use crate::errors::{EncodeError, Result, writing};
 use crate::memory::Regions;
+use crate::unaligned::Unaligned;
 
 /// What to encode: columns, each added in one call, in order.
 #[pyclass(module = "arrow_frames._native")]
@@ -21,6 +22,8 @@ pub struct Columns {
     rows: usize,
     fields: Vec<Field>,
     columns: Vec<Option<Column>>,
+    /// Numbers that are zeros in the columns.
+    unaligned: Unaligned,
     regions: Regions,
     /// What was copied, beside what the encoder copies.
     copies: Vec<(usize, &'static str, usize)>,
@@ -37,7 +40,14 @@ impl Columns {
         let fields: Vec<Field> =
             names.into_iter().map(|name| Field::new(name, DataType::Null, true)).collect();
         let columns = vec![None; fields.len()];
-        Columns { rows, fields, columns, regions: Regions::default(), copies: Vec::new() }
+        Columns {
+            rows,
+            fields,
+            columns,
+            unaligned: Unaligned::default(),
+            regions: Regions::default(),
+            copies: Vec::new(),
+        }
     }
 
     /// Columns that are the rows of an array of two dimensions, as numbers of an Arrow format.
@@ -51,13 +61,18 @@ impl Columns {
         let data_type = type_of(format)?;
         let rows = self.regions.import_rows(array, "a block")?;
         let length = self.rows;
-        let made = py.detach(|| {
-            let made = rows.into_iter().map(|values| numbers(&data_type, length, values));
-            made.collect::<Result<Vec<_>>>()
-        })?;
-        if made.len() != places.len() {
+        if rows.len() != places.len() {
             return Err(PyValueError::new_err("a block needs a place for each of its rows"));
         }
+        let unaligned = &mut self.unaligned;
+        let made = py.detach(|| {
+            let made = rows.into_iter().zip(&places).map(|(values, place)| {
+                let nulls = if convert::has_nat(&data_type) { convert::not_nat(&values) } else { None };
+                let values = unaligned.aligned((0, *place), &data_type, values);
+                convert::array(data_type.clone(), length, values, nulls).map_err(invalid)
+            });
+            made.collect::<Result<Vec<_>>>()
+        })?;
         for (place, array) in places.into_iter().zip(made) {
             // Which datetimes are missing must not decide the type.
             let nullable = convert::has_nat(&data_type);
@@ -80,12 +95,14 @@ impl Columns {
         let rows = self.rows;
         let boolean = format == "b";
         let data_type = if boolean { DataType::Boolean } else { type_of(format)? };
+        let unaligned = &mut self.unaligned;
         let array = py.detach(|| {
             let nulls = convert::not_masked(&mask);
             if boolean {
                 let array: ArrayRef = Arc::new(BooleanArray::new(convert::bits(&values), nulls));
                 return Ok(array);
             }
+            let values = unaligned.aligned((0, place), &data_type, values);
             convert::array(data_type, rows, values, nulls).map_err(invalid)
         })?;
         if array.nulls().is_some() || boolean {
@@ -146,9 +163,19 @@ impl Columns {
     ) -> Result<Encoded<'py>> {
         let fields = Fields::from(std::mem::take(&mut self.fields));
         let columns = std::mem::take(&mut self.columns).into_iter().collect::<Option<Vec<_>>>();
-        let Some(columns) = columns else {
+        let Some(mut columns) = columns else {
             return Err(PyValueError::new_err("not every column was given"));
         };
+        let mut unaligned = std::mem::take(&mut self.unaligned);
+        if compression.is_some() || writable {
+            // Frames that are made of the columns' values.
+            for (place, column) in columns.iter_mut().enumerate() {
+                if let Some(array) = column.as_native() {
+                    *column = Column::Native(unaligned.array(0, place, array));
+                }
+            }
+            unaligned = Unaligned::default();
+        }
         let schema = Arc::new(Schema::new_with_metadata(
             fields,
             metadata.into_iter().collect::<arrow_schema::Metadata>(),
@@ -161,7 +188,7 @@ impl Columns {
             DataFrame::try_new(schema, vec![batch])
         };
         let df = work().map_err(writing)?;
-        encoded(py, &df, encoder, &mut self.regions, copies)
+        encoded(py, &df, encoder, &unaligned, &mut self.regions, copies)
     }
 }
 
@@ -211,7 +238,8 @@ pub fn encode_stream<'py>(
         "pandas" => Target::Pandas,
         _ => return Err(PyValueError::new_err(format!("target is 'arrow' or 'pandas', not {target:?}"))),
     };
-    encoded(py, &df, encoder(target, writable, compression)?, &mut Regions::default(), Vec::new())
+    let (encoder, unaligned) = (encoder(target, writable, compression)?, Unaligned::default());
+    encoded(py, &df, encoder, &unaligned, &mut Regions::default(), Vec::new())
 }
 
 fn encoder(target: Target, writable: bool, compression: Option<&str>) -> Result<Encoder> {
@@ -230,6 +258,7 @@ fn encoded<'py>(
     py: Python<'py>,
     df: &DataFrame,
     mut encoder: Encoder,
+    unaligned: &Unaligned,
     regions: &mut Regions,
     copies: Vec<(usize, &'static str, usize)>,
 ) -> Result<Encoded<'py>> {
@@ -237,7 +266,7 @@ fn encoded<'py>(
     let mut copies: Vec<_> =
         copies.into_iter().map(|(column, reason, bytes)| (column, reason.to_owned(), bytes as u64)).collect();
     copies.extend(encoder.copies().iter().map(|copy| (copy.column, reason(copy.reason), copy.bytes)));
-    let (header, buffers) = frames.into_parts();
+    let (header, buffers) = unaligned.put_back(frames).into_parts();
     let buffers = buffers.iter().map(|buffer| regions.memory(buffer, true).view(py));
     Ok((PyBytes::new(py, &header), buffers.collect::<Result<_>>()?, copies))
 }
@@ -245,11 +274,6 @@ fn encoded<'py>(
 /// Why the encoder or the decoder copied.
 pub fn reason(reason: CopyReason) -> String {
     reason.to_string()
-}
-
-fn numbers(data_type: &DataType, rows: usize, values: Buffer) -> Result<ArrayRef> {
-    let nulls = if convert::has_nat(data_type) { convert::not_nat(&values) } else { None };
-    convert::array(data_type.clone(), rows, values, nulls).map_err(invalid)
 }
 
 fn type_of(format: &str) -> Result<DataType> {

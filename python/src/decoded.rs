@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array as _, ArrayRef};
 use arrow_buffer::Buffer;
 use arrow_frames::pickle::Pickle;
-use arrow_frames::{Column, DataFrame, Decoder, Frames, Layout};
+use arrow_frames::{Batch, Column, DataFrame, Decoder, Frames, Layout};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
@@ -17,11 +17,14 @@ use crate::convert;
 use crate::errors::{DecodeError, Result, reading};
 use crate::memory::{Memory, Regions};
 use crate::stream::import;
+use crate::unaligned::Unaligned;
 
 /// A decoded dataframe, whose columns are the frames that it was decoded from.
 #[pyclass(frozen, module = "arrow_frames._native")]
 pub struct Decoded {
     df: DataFrame,
+    /// Numbers that are zeros in it.
+    unaligned: Unaligned,
     regions: Mutex<Regions>,
     copies: Vec<(usize, String, u64)>,
 }
@@ -37,18 +40,26 @@ type FieldParts = (String, Option<&'static str>, bool, usize, Option<String>);
 /// Fields and metadata.
 type SchemaParts = (Vec<FieldParts>, Vec<(String, String)>);
 
-/// Decodes a header and its frames; of the columns, those asked for.
+/// Decodes a header and its frames; of the columns, those asked for. Numbers that are not aligned stay
+/// where they lie if that is asked for, which is for all columns.
 #[pyfunction]
-#[pyo3(signature = (header, frames, columns=None))]
+#[pyo3(signature = (header, frames, columns=None, *, as_they_lie=false))]
 pub fn decode(
     py: Python<'_>,
     header: &Bound<'_, PyAny>,
     frames: Vec<Bound<'_, PyAny>>,
     columns: Option<Vec<usize>>,
+    as_they_lie: bool,
 ) -> Result<Decoded> {
     let mut regions = Regions::default();
     let frames = import(&mut regions, header, &frames)?;
-    decoded(py, regions, columns, |decoder| decoder.decode(frames))
+    let (frames, unaligned) = if as_they_lie && columns.is_none() {
+        Unaligned::take(frames)
+    } else {
+        (frames, Unaligned::default())
+    };
+    let decoded = decoded(py, regions, columns, |decoder| decoder.decode(frames))?;
+    Ok(Decoded { unaligned, ..decoded })
 }
 
 /// Decodes a stream, or a file, that lies in one buffer.
@@ -103,7 +114,7 @@ fn decoded(
         return Err(DecodeError::new_err("the stream was cut: there is no end marker"));
     }
     let copies = decoder.copies().iter().map(|copy| (copy.column, reason(copy.reason), copy.bytes)).collect();
-    Ok(Decoded { df, regions: Mutex::new(regions), copies })
+    Ok(Decoded { df, unaligned: Unaligned::default(), regions: Mutex::new(regions), copies })
 }
 
 #[pymethods]
@@ -170,7 +181,7 @@ impl Decoded {
             let Some(format) = convert::format(array.data_type()).filter(|format| *format != "b") else {
                 return Err(self.no_numbers(column));
             };
-            let mut values = values(array);
+            let mut values = self.values(batch, column, array);
             if convert::has_nat(array.data_type()) {
                 let nulls = array.nulls();
                 if strict && py.detach(|| convert::hides_nat(&values, nulls)) {
@@ -224,7 +235,10 @@ impl Decoded {
         };
         let memory = match array.as_boolean_opt() {
             Some(array) => Memory::of_rust(convert::bytes(array.values()), false),
-            None => self.regions().memory(&values(array), false),
+            None => {
+                let values = self.values(batch, column, array);
+                self.regions().memory(&values, false)
+            }
         };
         Ok((format, memory.view(py)?, Memory::of_rust(mask, false).view(py)?))
     }
@@ -238,7 +252,7 @@ impl Decoded {
 
     /// An Arrow column of a batch.
     fn array(&self, batch: usize, column: usize) -> Result<Array> {
-        let array = self.native(batch, column)?.clone();
+        let array = self.unaligned.array(batch, column, self.native(batch, column)?);
         Ok(Array { array, field: self.df.schema().fields()[column].clone() })
     }
 
@@ -274,7 +288,7 @@ impl Decoded {
 
     /// Everything as Arrow: opaque columns become arrays, as far as they have an Arrow type.
     fn stream(&self, py: Python<'_>) -> Result<Stream> {
-        let df = self.df.clone();
+        let df = self.aligned()?;
         let batches = py.detach(|| df.into_record_batches()).map_err(reading)?;
         // What it is without its opaque columns is in the first batch; without batches there are none.
         let schema = batches.first().map_or_else(|| self.df.schema().clone(), |batch| batch.schema());
@@ -285,6 +299,30 @@ impl Decoded {
 impl Decoded {
     fn regions(&self) -> MutexGuard<'_, Regions> {
         self.regions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The numbers of a column, cut to its rows.
+    fn values(&self, batch: usize, column: usize, array: &ArrayRef) -> Buffer {
+        let values = values(array);
+        self.unaligned
+            .values(batch, column)
+            .map_or(values.clone(), |lying| lying.slice_with_length(0, values.len()))
+    }
+
+    /// All of it as Arrow's arrays.
+    fn aligned(&self) -> Result<DataFrame> {
+        if self.unaligned.is_empty() {
+            return Ok(self.df.clone());
+        }
+        let batches = self.df.batches().iter().enumerate().map(|(number, batch)| {
+            let columns = batch.columns().iter().enumerate().map(|(at, column)| match column.as_native() {
+                Some(array) => Column::Native(self.unaligned.array(number, at, array)),
+                None => column.clone(),
+            });
+            Batch::try_new(columns.collect(), batch.num_rows())
+        });
+        let batches = batches.collect::<arrow_frames::Result<_>>().map_err(reading)?;
+        DataFrame::try_new(self.df.schema().clone(), batches).map_err(reading)
     }
 
     fn column(&self, batch: usize, column: usize) -> Result<&Column> {
@@ -313,16 +351,21 @@ fn run(parts: &[(&'static str, usize, Buffer)], regions: &mut Regions) -> (usize
     }
     let mut count = 1;
     let mut column = *first;
+    let readonly = regions.memory(start, false).is_readonly();
     for (at, (other, place, values)) in parts.iter().enumerate().skip(1) {
         let expected = (start.as_ptr() as usize).checked_add(stride.saturating_mul(at));
         if other != format || expected != Some(values.as_ptr() as usize) || *place <= column {
+            break;
+        }
+        // One array is writable or not.
+        if regions.memory(values, false).is_readonly() != readonly {
             break;
         }
         (count, column) = (count + 1, *place);
     }
     while count > 1 {
         let last = parts.get(count - 1).map_or(start, |(_, _, values)| values);
-        if let Some(memory) = regions.span(start, last) {
+        if let Some(memory) = regions.span(start, last).filter(|memory| memory.is_readonly() == readonly) {
             return (count, stride, Some(memory));
         }
         // Some of them are other objects' memory that happens to lie behind.

@@ -12,6 +12,7 @@ mod errors;
 mod memory;
 mod pickles;
 mod stream;
+mod unaligned;
 
 use pyo3::prelude::*;
 
