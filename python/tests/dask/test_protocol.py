@@ -191,6 +191,31 @@ def test_misaligned_frames_come_back(offset):
     same(again.sort_values("second"), df.sort_values("second"))
 
 
+def test_misaligned_numbers_stay_where_they_lie():
+    data = at(3, joined(mixed(), compression=False))
+    again = deserialize_bytes(data)
+    arrays = [again[name].to_numpy() for name in ("key", "first", "flag", "complex")]
+    arrays += [again["nullable"].array._data, again["category"].array.codes]
+    assert any(not array.flags.aligned for array in arrays)
+    assert all(np.shares_memory(array, np.frombuffer(data, "u1")) for array in arrays)
+    # Nor are they copied to be sent on.
+    _, frames = serialize(again)
+    starts = {np.frombuffer(frame, "u1").ctypes.data for frame in frames}
+    assert {array.ctypes.data for array in arrays} - starts <= {again["second"].to_numpy().ctypes.data}
+    same(deserialize(serialize(again)[0], frames), mixed())
+
+
+def test_misaligned_tables_are_sound():
+    again = deserialize_bytes(at(3, joined(table(), compression=False)))
+    again.validate(full=True)
+    same(again, table())
+
+
+def test_misaligned_columns_of_arrow_are_sound():
+    again = deserialize_bytes(at(3, joined(mixed(), compression=False)))
+    pa.chunked_array(again["arrow"].array.__arrow_array__()).validate(full=True)
+
+
 def test_wrong_lengths_are_refused():
     header, frames = serialize(mixed())
     total = sum(header["sub-header"]["lengths"])
