@@ -158,6 +158,8 @@ def labels(columns, place: int, index: pd.Index):
     if index.name is not None or isinstance(index, pd.MultiIndex):
         raise Inexact("categories with a name")
     if index.dtype == object:
+        if any(isinstance(value, tuple) for value in index):
+            raise Inexact("categories that are tuples, which would become levels")
         return Call("pandas", "Index", index.tolist(), "O")
     if isinstance(index.dtype, pd.StringDtype):
         is_default = getattr(index.dtype, "na_value", pd.NA) is not pd.NA
@@ -310,7 +312,10 @@ def zone_name(zone, *, as_call: bool = True):
     """A time zone by its IANA name, or as an offset."""
     import datetime
 
-    key = getattr(zone, "key", None) or getattr(zone, "zone", None)
+    # Others have a `key` too, and are not what a name is on any pandas.
+    key = None
+    if type(zone).__module__.partition(".")[0] in ("zoneinfo", "pytz"):
+        key = getattr(zone, "key", None) or getattr(zone, "zone", None)
     if isinstance(key, str):
         return key
     if zone is datetime.UTC:

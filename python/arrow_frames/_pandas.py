@@ -109,11 +109,16 @@ def block_adds(positions: list[int], values, target: str):
     """What adds the columns of a block."""
     if isinstance(values, np.ndarray) and values.ndim == 2:
         known = array_format(values.dtype)
-        step = values.strides[1] == values.itemsize or values.shape[1] <= 1
-        if known is not None and step and values.strides[0] >= 0:
+        is_dense = values.strides[1] == values.itemsize or values.shape[1] <= 1
+        if known is not None and not (is_dense and values.strides[0] < 0):
+            # One copy of all, so that they come back as the one block that they are.
+            dense = values if is_dense else np.ascontiguousarray(values)
 
             def add(columns):
-                columns.block(positions, known, raw(values))
+                if dense is not values:
+                    for position in positions:
+                        columns.copied(position, "strided", dense.nbytes // len(dense))
+                columns.block(positions, known, raw(dense))
                 return "numpy"
 
             return [(positions[0], add)] + [(position, lambda _: "numpy") for position in positions[1:]]
