@@ -144,7 +144,7 @@ def test_eight_threads_at_once():
             for _ in range(20):
                 assert_same(frame, af.loads(af.dumps(frame)))
                 assert_same(frame, af.from_buffers(*af.to_buffers(frame)))
-        except BaseException as error:  # noqa: BLE001 - of any kind
+        except BaseException as error:
             failures.append(error)
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]

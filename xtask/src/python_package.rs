@@ -58,7 +58,8 @@ pub fn run(args: Args) -> Outcome {
     let interpreter = python::environment(".venv-dask", "python/tests/dask/requirements.txt", None)?;
     install(&tools, &interpreter, &wheel)?;
     progress("the Python tests on dask.distributed");
-    pytest(&interpreter, &["python/tests/dask"])?;
+    // Workers import the tests' own modules by the names that they have here.
+    pytest(&interpreter, &["--import-mode", "prepend", "python/tests/dask"])?;
     if args.pytest.is_empty() {
         pytest(&interpreter, &["--doctest-modules", "--pyargs", "arrow_frames.dask"])?;
     }
