@@ -14,6 +14,9 @@ use crate::{Outcome, pandas, python};
 /// What keeps the task from running.
 type Error = Box<dyn std::error::Error>;
 
+/// pytest's exit code where there was no test to run.
+const NO_TESTS: i32 = 5;
+
 /// Build the Python package, and run its tests on each version of pandas
 ///
 /// Builds the wheel with maturin, checks its types, installs it where there is no other
@@ -41,7 +44,13 @@ pub fn run(args: Args) -> Outcome {
         tests.env("HYPOTHESIS_STORAGE_DIRECTORY", root().join("target/hypothesis"));
         tests.env("ARROW_FRAMES_TCP_SERVICE", &service);
         tests.args(["-m", "pytest", "--quiet", "--config-file", "python/pyproject.toml"]);
-        must(tests.args(what).args(&args.pytest))
+        tests.args(what).args(&args.pytest);
+        let status = process::status(&mut tests)?;
+        // Some tests that were asked for may not be in every folder.
+        if status.success() || status.code() == Some(NO_TESTS) && !args.pytest.is_empty() {
+            return Ok(());
+        }
+        Err(Error::from(format!("the Python tests ended with {status}")))
     };
     for version in pandas::VERSIONS {
         let interpreter = pandas::interpreter(version)?;
