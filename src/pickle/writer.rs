@@ -177,6 +177,27 @@ impl Writer {
         });
     }
 
+    /// Starts a numpy array of `object` of so many rows, an empty one that is given a state: the
+    /// list of its values comes next.
+    pub fn start_objects(&mut self, rows: usize) {
+        self.call("numpy", "empty", 2, |w| {
+            w.int(0);
+            w.text("O");
+        });
+        // Its version, shape, dtype, whether it is in Fortran's order, its items.
+        self.start_tuple(5);
+        self.int(1);
+        self.tuple(1, |w| w.int(rows as i128));
+        self.call("numpy", "dtype", 1, |w| w.text("O"));
+        self.boolean(false);
+    }
+
+    /// Ends it, when the list is written.
+    pub fn end_objects(&mut self) {
+        self.end_tuple(5);
+        self.build();
+    }
+
     /// Gives the value before the last one the last one as its state.
     pub fn build(&mut self) {
         self.pickle.push(op::BUILD);

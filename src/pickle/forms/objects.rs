@@ -57,25 +57,15 @@ impl Pickler<'_> {
         self.object_array(array.len(), |p| p.scalar_list(array))
     }
 
-    /// An array of `object` of that length: an empty one is given a state.
+    /// An array of `object` of that length.
     pub(super) fn object_array(
         &mut self,
         rows: usize,
         list: impl FnOnce(&mut Self) -> Result<()>,
     ) -> Result<()> {
-        self.writer.call("numpy", "empty", 2, |w| {
-            w.int(0);
-            w.text("O");
-        });
-        // Its version, shape, dtype, whether it is in Fortran's order, its items.
-        self.writer.start_tuple(5);
-        self.writer.int(1);
-        self.writer.tuple(1, |w| w.int(rows as i128));
-        self.writer.call("numpy", "dtype", 1, |w| w.text("O"));
-        self.writer.boolean(false);
+        self.writer.start_objects(rows);
         list(self)?;
-        self.writer.end_tuple(5);
-        self.writer.build();
+        self.writer.end_objects();
         Ok(())
     }
 
