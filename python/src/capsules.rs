@@ -98,9 +98,7 @@ impl Stream {
 
     /// The batches as a reader of pyarrow's, of any version.
     fn to_pyarrow<'py>(&self, pyarrow: &Bound<'py, PyModule>) -> Result<Bound<'py, PyAny>> {
-        let batches = self.batches.clone().into_iter().map(Ok);
-        let reader = RecordBatchIterator::new(batches, self.schema.clone());
-        let mut stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        let mut stream = self.export();
         // It moves it out.
         pyarrow.getattr("RecordBatchReader")?.call_method1("_import_from_c", ((&raw mut stream) as usize,))
     }
@@ -112,15 +110,20 @@ impl Stream {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        let batches = self.batches.clone().into_iter().map(Ok);
-        let reader = RecordBatchIterator::new(batches, self.schema.clone());
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
+        PyCapsule::new_with_value(py, self.export(), STREAM)
     }
 
     #[pyo3(signature = ())]
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(unsupported)?;
         PyCapsule::new_with_value(py, schema, SCHEMA)
+    }
+}
+
+impl Stream {
+    fn export(&self) -> FFI_ArrowArrayStream {
+        let batches = self.batches.clone().into_iter().map(Ok);
+        FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new(batches, self.schema.clone())))
     }
 }
 
@@ -138,20 +141,16 @@ pub fn import_array(object: &Bound<'_, PyAny>) -> Result<(ArrayRef, Field)> {
     // SAFETY: a capsule of that name holds an ArrowArray, which its consumer moves out, leaving one that
     // is marked as released; nobody else has it.
     let array = std::mem::replace(unsafe { array.as_mut() }, FFI_ArrowArray::empty());
-    let field = Field::try_from(schema).map_err(unsupported)?;
     // SAFETY: the producer fills both structures by the rules of Arrow's C data interface.
-    let data = unsafe { from_ffi(array, schema) }.map_err(unsupported)?;
-    Ok((aligned(data), field))
+    unsafe { imported(array, schema) }
 }
 
 /// The array of pyarrow before 14, which has no capsules.
 fn import_by_address(object: &Bound<'_, PyAny>) -> Result<(ArrayRef, Field)> {
     let (mut array, mut schema) = (FFI_ArrowArray::empty(), FFI_ArrowSchema::empty());
     object.call_method1("_export_to_c", ((&raw mut array) as usize, (&raw mut schema) as usize))?;
-    let field = Field::try_from(&schema).map_err(unsupported)?;
     // SAFETY: pyarrow has filled both structures by the rules of Arrow's C data interface.
-    let data = unsafe { from_ffi(array, &schema) }.map_err(unsupported)?;
-    Ok((aligned(data), field))
+    unsafe { imported(array, &schema) }
 }
 
 /// The batches of an object that has `__arrow_c_stream__`.
@@ -182,9 +181,15 @@ fn export(array: &ArrayRef, field: &Field) -> Result<(FFI_ArrowArray, FFI_ArrowS
     Ok((array, FFI_ArrowSchema::try_from(field).map_err(unsupported)?))
 }
 
-fn aligned(mut data: arrow_data::ArrayData) -> ArrayRef {
+/// # Safety
+///
+/// Both structures are filled by the rules of Arrow's C data interface.
+unsafe fn imported(array: FFI_ArrowArray, schema: &FFI_ArrowSchema) -> Result<(ArrayRef, Field)> {
+    let field = Field::try_from(schema).map_err(unsupported)?;
+    // SAFETY: what the caller promises.
+    let mut data = unsafe { from_ffi(array, schema) }.map_err(unsupported)?;
     data.align_buffers();
-    make_array(data)
+    Ok((make_array(data), field))
 }
 
 fn unsupported(error: ArrowError) -> PyErr {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{Array as _, ArrayRef, BooleanArray};
 use arrow_buffer::Buffer;
-use arrow_frames::{Batch, Column, Compression, CopyReason, DataFrame, Encoder, OpaqueColumn, Target};
+use arrow_frames::{Batch, Column, Compression, CopyReport, DataFrame, Encoder, OpaqueColumn, Target};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -26,11 +26,14 @@ pub struct Columns {
     unaligned: Unaligned,
     regions: Regions,
     /// What was copied, beside what the encoder copies.
-    copies: Vec<(usize, &'static str, usize)>,
+    copies: Vec<Copied>,
 }
 
-/// A header, its frames, and what was copied: the column, why, and bytes.
-type Encoded<'py> = (Bound<'py, PyBytes>, Vec<Bound<'py, PyMemoryView>>, Vec<(usize, String, u64)>);
+/// A copy: the column, why, and bytes.
+pub type Copied = (usize, String, u64);
+
+/// A header, its frames, and what was copied.
+type Encoded<'py> = (Bound<'py, PyBytes>, Vec<Bound<'py, PyMemoryView>>, Vec<Copied>);
 
 #[pymethods]
 impl Columns {
@@ -106,7 +109,7 @@ impl Columns {
             convert::array(data_type, rows, values, nulls).map_err(invalid)
         })?;
         if array.nulls().is_some() || boolean {
-            self.copies.push((place, "mask", rows.div_ceil(8) * (1 + usize::from(boolean))));
+            self.copied(place, "mask", rows.div_ceil(8) * (1 + usize::from(boolean)));
         }
         self.put(place, array, true)
     }
@@ -115,7 +118,7 @@ impl Columns {
     fn boolean(&mut self, py: Python<'_>, place: usize, values: &Bound<'_, PyAny>) -> Result<()> {
         let values = self.regions.import(values, "the values")?;
         let bits = py.detach(|| convert::bits(&values));
-        self.copies.push((place, "boolean", self.rows.div_ceil(8)));
+        self.copied(place, "boolean", self.rows.div_ceil(8));
         self.put(place, Arc::new(BooleanArray::new(bits, None)), false)
     }
 
@@ -143,13 +146,7 @@ impl Columns {
 
     /// Counts a copy that was made in Python.
     fn copied(&mut self, place: usize, reason: &str, bytes: usize) {
-        let reason = match reason {
-            "strided" => "strided",
-            "chunks" => "chunks",
-            "mask" => "mask",
-            _ => "pickled",
-        };
-        self.copies.push((place, reason, bytes));
+        self.copies.push((place, reason.to_owned(), bytes as u64));
     }
 
     /// Splits the columns into a header and frames: a frame is the memory that a column was given as.
@@ -170,9 +167,7 @@ impl Columns {
         if compression.is_some() || writable {
             // Frames that are made of the columns' values.
             for (place, column) in columns.iter_mut().enumerate() {
-                if let Some(array) = column.as_native() {
-                    *column = Column::Native(unaligned.array(0, place, array));
-                }
+                *column = unaligned.column(0, place, column);
             }
             unaligned = Unaligned::default();
         }
@@ -260,20 +255,18 @@ fn encoded<'py>(
     mut encoder: Encoder,
     unaligned: &Unaligned,
     regions: &mut Regions,
-    copies: Vec<(usize, &'static str, usize)>,
+    mut copies: Vec<Copied>,
 ) -> Result<Encoded<'py>> {
     let frames = py.detach(|| encoder.encode(df)).map_err(writing)?;
-    let mut copies: Vec<_> =
-        copies.into_iter().map(|(column, reason, bytes)| (column, reason.to_owned(), bytes as u64)).collect();
-    copies.extend(encoder.copies().iter().map(|copy| (copy.column, reason(copy.reason), copy.bytes)));
+    copies.extend(copied(encoder.copies()));
     let (header, buffers) = unaligned.put_back(frames).into_parts();
     let buffers = buffers.iter().map(|buffer| regions.memory(buffer, true).view(py));
     Ok((PyBytes::new(py, &header), buffers.collect::<Result<_>>()?, copies))
 }
 
-/// Why the encoder or the decoder copied.
-pub fn reason(reason: CopyReason) -> String {
-    reason.to_string()
+/// What the encoder or the decoder copied.
+pub fn copied(report: &CopyReport) -> impl Iterator<Item = Copied> {
+    report.iter().map(|copy| (copy.column, copy.reason.to_string(), copy.bytes))
 }
 
 fn type_of(format: &str) -> Result<DataType> {

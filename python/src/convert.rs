@@ -5,59 +5,40 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 
-/// The type of a format string of Arrow's C data interface, of those that numpy has too.
+/// The types that numpy has too, by their format strings in Arrow's C data interface.
+const FORMATS: [(&str, DataType); 19] = [
+    ("c", DataType::Int8),
+    ("C", DataType::UInt8),
+    ("s", DataType::Int16),
+    ("S", DataType::UInt16),
+    ("i", DataType::Int32),
+    ("I", DataType::UInt32),
+    ("l", DataType::Int64),
+    ("L", DataType::UInt64),
+    ("e", DataType::Float16),
+    ("f", DataType::Float32),
+    ("g", DataType::Float64),
+    ("tss:", DataType::Timestamp(TimeUnit::Second, None)),
+    ("tsm:", DataType::Timestamp(TimeUnit::Millisecond, None)),
+    ("tsu:", DataType::Timestamp(TimeUnit::Microsecond, None)),
+    ("tsn:", DataType::Timestamp(TimeUnit::Nanosecond, None)),
+    ("tDs", DataType::Duration(TimeUnit::Second)),
+    ("tDm", DataType::Duration(TimeUnit::Millisecond)),
+    ("tDu", DataType::Duration(TimeUnit::Microsecond)),
+    ("tDn", DataType::Duration(TimeUnit::Nanosecond)),
+];
+
+/// The type of a format string, of those that numpy has too.
 pub fn data_type(format: &str) -> Option<DataType> {
-    use DataType::*;
-    Some(match format {
-        "c" => Int8,
-        "C" => UInt8,
-        "s" => Int16,
-        "S" => UInt16,
-        "i" => Int32,
-        "I" => UInt32,
-        "l" => Int64,
-        "L" => UInt64,
-        "e" => Float16,
-        "f" => Float32,
-        "g" => Float64,
-        "tss:" => Timestamp(TimeUnit::Second, None),
-        "tsm:" => Timestamp(TimeUnit::Millisecond, None),
-        "tsu:" => Timestamp(TimeUnit::Microsecond, None),
-        "tsn:" => Timestamp(TimeUnit::Nanosecond, None),
-        "tDs" => Duration(TimeUnit::Second),
-        "tDm" => Duration(TimeUnit::Millisecond),
-        "tDu" => Duration(TimeUnit::Microsecond),
-        "tDn" => Duration(TimeUnit::Nanosecond),
-        _ => return None,
-    })
+    FORMATS.iter().find(|(known, _)| *known == format).map(|(_, data_type)| data_type.clone())
 }
 
 /// The format string of a type, of those that numpy has too, and of `b`, booleans.
 pub fn format(data_type: &DataType) -> Option<&'static str> {
-    use DataType::*;
-    Some(match data_type {
-        Boolean => "b",
-        Int8 => "c",
-        UInt8 => "C",
-        Int16 => "s",
-        UInt16 => "S",
-        Int32 => "i",
-        UInt32 => "I",
-        Int64 => "l",
-        UInt64 => "L",
-        Float16 => "e",
-        Float32 => "f",
-        Float64 => "g",
-        Timestamp(TimeUnit::Second, None) => "tss:",
-        Timestamp(TimeUnit::Millisecond, None) => "tsm:",
-        Timestamp(TimeUnit::Microsecond, None) => "tsu:",
-        Timestamp(TimeUnit::Nanosecond, None) => "tsn:",
-        Duration(TimeUnit::Second) => "tDs",
-        Duration(TimeUnit::Millisecond) => "tDm",
-        Duration(TimeUnit::Microsecond) => "tDu",
-        Duration(TimeUnit::Nanosecond) => "tDn",
-        _ => return None,
-    })
+    if data_type == &DataType::Boolean {
+        return Some("b");
+    }
+    FORMATS.iter().find(|(_, known)| known == data_type).map(|(format, _)| *format)
 }
 
 /// Whether missing values of that type are the number −2⁶³ in numpy, which calls it NaT.

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
 use crate::capsules::{Array, Stream};
-use crate::columns::reason;
+use crate::columns::{Copied, copied};
 use crate::convert;
 use crate::errors::{DecodeError, Result, reading};
 use crate::memory::{Memory, Regions};
@@ -26,7 +26,7 @@ pub struct Decoded {
     /// Numbers that are zeros in it.
     unaligned: Unaligned,
     regions: Mutex<Regions>,
-    copies: Vec<(usize, String, u64)>,
+    copies: Vec<Copied>,
 }
 
 /// Columns that lie at a constant stride: their format, which they are, the memory from the first
@@ -113,7 +113,7 @@ fn decoded(
     if !decoder.is_finished() {
         return Err(DecodeError::new_err("the stream was cut: there is no end marker"));
     }
-    let copies = decoder.copies().iter().map(|copy| (copy.column, reason(copy.reason), copy.bytes)).collect();
+    let copies = copied(decoder.copies()).collect();
     Ok(Decoded { df, unaligned: Unaligned::default(), regions: Mutex::new(regions), copies })
 }
 
@@ -128,7 +128,7 @@ impl Decoded {
     /// Rows of each batch.
     #[getter]
     fn batches(&self) -> Vec<usize> {
-        self.df.batches().iter().map(arrow_frames::Batch::num_rows).collect()
+        self.df.batches().iter().map(Batch::num_rows).collect()
     }
 
     /// The schema's metadata.
@@ -146,7 +146,7 @@ impl Decoded {
 
     /// What was copied: the column, why, and bytes.
     #[getter]
-    fn copies(&self) -> Vec<(usize, String, u64)> {
+    fn copies(&self) -> Vec<Copied> {
         self.copies.clone()
     }
 
@@ -304,9 +304,10 @@ impl Decoded {
     /// The numbers of a column, cut to its rows.
     fn values(&self, batch: usize, column: usize, array: &ArrayRef) -> Buffer {
         let values = values(array);
-        self.unaligned
-            .values(batch, column)
-            .map_or(values.clone(), |lying| lying.slice_with_length(0, values.len()))
+        match self.unaligned.values(batch, column) {
+            Some(lying) => lying.slice_with_length(0, values.len()),
+            None => values,
+        }
     }
 
     /// All of it as Arrow's arrays.
@@ -315,10 +316,8 @@ impl Decoded {
             return Ok(self.df.clone());
         }
         let batches = self.df.batches().iter().enumerate().map(|(number, batch)| {
-            let columns = batch.columns().iter().enumerate().map(|(at, column)| match column.as_native() {
-                Some(array) => Column::Native(self.unaligned.array(number, at, array)),
-                None => column.clone(),
-            });
+            let columns = batch.columns().iter().enumerate();
+            let columns = columns.map(|(at, column)| self.unaligned.column(number, at, column));
             Batch::try_new(columns.collect(), batch.num_rows())
         });
         let batches = batches.collect::<arrow_frames::Result<_>>().map_err(reading)?;

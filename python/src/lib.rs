@@ -31,7 +31,7 @@ mod _native {
     #[pymodule_export]
     use super::memory::Memory;
     #[pymodule_export]
-    use super::pickles::{Call, Objects, OutOfBand, check, parse, pickle};
+    use super::pickles::{Call, Objects, OutOfBand, pickle};
     #[pymodule_export]
     use super::stream::{merge, pack, receive, segments, unpack};
 

@@ -31,17 +31,15 @@ pub struct Region {
     start: usize,
     len: usize,
     readonly: bool,
-    #[allow(dead_code, reason = "what is held keeps the memory alive")]
     owner: Owner,
 }
 
 /// Whose memory it is. It is dropped when the last reference to its region is.
-#[allow(dead_code, reason = "what is held keeps the memory alive")]
 enum Owner {
     /// A Python object whose buffer is held open: it cannot be resized or closed meanwhile.
     Python(PyUntypedBuffer),
     /// Memory that the codec made.
-    Rust(Buffer),
+    Rust(#[expect(dead_code, reason = "what is held keeps the memory alive")] Buffer),
 }
 
 /// Some of a region's bytes, as an object of the buffer protocol.

@@ -1,7 +1,6 @@
-//! Expressions of calls → pickles, and whether a pickle may be loaded.
+//! Expressions of calls → pickles.
 
-use arrow_buffer::Buffer;
-use arrow_frames::pickle::{Pickle, Writer};
+use arrow_frames::pickle::Writer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -71,27 +70,6 @@ pub fn pickle<'py>(py: Python<'py>, expression: &Bound<'py, PyAny>) -> Result<Ve
     writer.finish().iter().map(|buffer| regions.memory(buffer, true).view(py)).collect()
 }
 
-/// Why Python should not load a pickle with its buffers, if it should not.
-#[pyfunction]
-pub fn check(py: Python<'_>, buffers: Vec<Bound<'_, PyAny>>) -> Result<Option<String>> {
-    let buffers = imported(&buffers)?;
-    let checked = py.detach(|| Pickle::parse(&buffers).and_then(|pickle| pickle.check()));
-    Ok(checked.err().map(|error| error.to_string()))
-}
-
-/// One line that says what a pickle holds, as far as it can be read.
-#[pyfunction]
-pub fn parse(py: Python<'_>, buffers: Vec<Bound<'_, PyAny>>) -> Result<String> {
-    let buffers = imported(&buffers)?;
-    let described = py.detach(|| Pickle::parse(&buffers).map(|pickle| pickle.describe()));
-    Ok(described.unwrap_or_else(|error| error.to_string()))
-}
-
-fn imported(buffers: &[Bound<'_, PyAny>]) -> Result<Vec<Buffer>> {
-    let mut regions = Regions::default();
-    buffers.iter().map(|buffer| regions.import(buffer, "a buffer of a pickle")).collect()
-}
-
 fn write(w: &mut Writer, regions: &mut Regions, value: &Bound<'_, PyAny>, depth: usize) -> Result<()> {
     let py = value.py();
     if let Ok(call) = value.cast::<Call>() {
@@ -114,18 +92,9 @@ fn write(w: &mut Writer, regions: &mut Regions, value: &Bound<'_, PyAny>, depth:
     }
     if let Ok(objects) = value.cast::<Objects>() {
         let values = objects.get().0.bind(py);
-        w.call("numpy", "empty", 2, |w| {
-            w.int(0);
-            w.text("O");
-        });
-        w.start_tuple(5);
-        w.int(1);
-        w.tuple(1, |w| w.int(values.len() as i128));
-        w.call("numpy", "dtype", 1, |w| w.text("O"));
-        w.boolean(false);
+        w.start_objects(values.len());
         list(w, regions, values, depth)?;
-        w.end_tuple(5);
-        w.build();
+        w.end_objects();
         return Ok(());
     }
     scalar(w, regions, value, depth)

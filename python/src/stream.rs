@@ -48,7 +48,7 @@ pub fn receive<'py>(
     Ok((PyBytes::new(py, &header), frames.collect::<Result<_>>()?))
 }
 
-/// One blob in dask.distributed's layout, as slices: the prelude of lengths, then the frames.
+/// One blob in dask.distributed's layout: the prelude of lengths, then the frames.
 #[pyfunction]
 pub fn pack<'py>(py: Python<'py>, frames: Vec<Bound<'py, PyAny>>) -> Result<Bound<'py, PyBytes>> {
     let mut regions = Regions::default();

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::Buffer;
-use arrow_frames::{Frames, Layout, MessageKind, Part};
+use arrow_frames::{Column, Frames, Layout, MessageKind, Part};
 use arrow_schema::DataType;
 
 use crate::convert;
@@ -81,6 +81,14 @@ impl Unaligned {
         let data = array.to_data().into_builder().buffers(vec![Buffer::from_slice_ref(values.as_slice())]);
         // The copy is aligned, and as long as what the array was made of.
         data.build().map_or_else(|_| array.clone(), make_array)
+    }
+
+    /// A column that is an Arrow array without zeros, if it is one.
+    pub fn column(&self, batch: usize, place: usize, column: &Column) -> Column {
+        match column.as_native() {
+            Some(array) => Column::Native(self.array(batch, place, array)),
+            None => column.clone(),
+        }
     }
 
     fn put(&mut self, place: (usize, usize), values: Buffer) -> Buffer {
