@@ -15,6 +15,8 @@ from arrow_frames._native import Call, Objects, OutOfBand
 from arrow_frames._native import pickle as written
 from arrow_frames._values import is_unicode
 
+MAJOR = int(pd.__version__.split(".")[0])
+
 # numpy's kind and width, as the formats of Arrow's C data interface.
 FORMATS = {
     "i1": "c", "u1": "C", "i2": "s", "u2": "S", "i4": "i", "u4": "I", "i8": "l", "u8": "L",
@@ -162,10 +164,9 @@ def labels(columns, place: int, index: pd.Index):
             raise Inexact("categories that are tuples, which would become levels")
         return Call("pandas", "Index", index.tolist(), "O")
     if isinstance(index.dtype, pd.StringDtype):
-        is_default = getattr(index.dtype, "na_value", pd.NA) is not pd.NA
-        if is_default and len(index):
+        if is_default(index.dtype) and len(index):
             return index.tolist()
-        if not is_default and index.dtype.storage == "python":
+        if not is_default(index.dtype) and index.dtype.storage == "python":
             return text_list(index.array)
         return arrow_text(columns, place, index.array)
     if isinstance(index, pd.RangeIndex):
@@ -176,9 +177,9 @@ def labels(columns, place: int, index: pd.Index):
 def expression(columns, place: int, array):
     """The expression that makes an array again; `Inexact` if there is none that is exact."""
     if isinstance(array, (pd.arrays.DatetimeArray, pd.arrays.TimedeltaArray)):
-        if isinstance(array.dtype, np.dtype):
-            return frombuffer(contiguous(columns, place, array._ndarray))
         values = contiguous(columns, place, array._ndarray)
+        if isinstance(array.dtype, np.dtype):
+            return frombuffer(values)
         unit = np.datetime_data(values.dtype)[0]
         # A name that older pandas has not, which would read other units wrongly.
         before = None if unit == "ns" else ("pandas.arrays", "NumpyExtensionArray")
@@ -192,11 +193,9 @@ def expression(columns, place: int, array):
         left, right = (plain(end) for end in (array.left, array.right))
         ends = (frombuffer(contiguous(columns, place, end)) for end in (left, right))
         return Call("pandas.arrays", "IntervalArray.from_arrays", *ends, array.closed, False)
-    if (
-        type(array).__name__ in ("NumpyExtensionArray", "PandasArray")
-        and array.to_numpy().dtype.kind in "iufb"
-    ):
-        return frombuffer(contiguous(columns, place, array.to_numpy()))
+    values = unwrapped(array)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+        return frombuffer(contiguous(columns, place, values))
     raise Inexact(f"there is no form of {type(array).__name__}")
 
 
@@ -209,42 +208,43 @@ def plain(end) -> np.ndarray:
 
 def put_text(columns, place: int, array, target: str) -> str:
     """Adds strings of a text dtype."""
-    if target == "arrow":
-        if array.dtype.storage == "python":
-            import pyarrow as pa
+    name = text_name(array.dtype)
+    if target == "arrow" and array.dtype.storage == "python":
+        import pyarrow as pa
 
-            columns.arrow(place, pa.array(array.to_numpy(object, na_value=None), pa.large_string()))
-        else:
-            columns.arrow(place, one_chunk(columns, place, array))
-        return "text:" + text_name(array.dtype)
-    if array.dtype.storage == "python":
-        size = put_form(columns, place, text_list(array), text_name(array.dtype))
-        columns.copied(place, "pickled", size)
+        columns.arrow(place, pa.array(array.to_numpy(object, na_value=None), pa.large_string()))
+    elif target == "arrow":
+        columns.arrow(place, one_chunk(columns, place, array))
+    elif array.dtype.storage == "python":
+        columns.copied(place, "pickled", put_form(columns, place, text_list(array), name))
     else:
-        put_form(columns, place, arrow_text(columns, place, array), text_name(array.dtype))
-    return "text:" + text_name(array.dtype)
+        put_form(columns, place, arrow_text(columns, place, array), name)
+    return "text:" + name
 
 
 def text_name(dtype) -> str:
     """`string[python]`, `string[pyarrow]`, or `str` with its storage."""
-    is_default = getattr(dtype, "na_value", pd.NA) is not pd.NA
-    return ("str" if is_default else "string") + f"[{dtype.storage}]"
+    return ("str" if is_default(dtype) else "string") + f"[{dtype.storage}]"
+
+
+def is_default(dtype) -> bool:
+    """Whether a text dtype is `str`, which pandas 3 makes of text, and not `string`."""
+    return getattr(dtype, "na_value", pd.NA) is not pd.NA
 
 
 def text_list(array) -> Call:
     """Strings that are Python objects."""
     values = [value if isinstance(value, str) else None for value in array.to_numpy(object).tolist()]
-    is_default = getattr(array.dtype, "na_value", pd.NA) is not pd.NA
-    dtype = Call("pandas", "StringDtype", "python", *((float("nan"),) if is_default else ()))
+    dtype = Call("pandas", "StringDtype", "python", *((float("nan"),) if is_default(array.dtype) else ()))
     return Call("pandas", "array", values, dtype, False)
 
 
 def arrow_text(columns, place: int, array) -> Call:
     """Strings that are in Arrow's memory."""
     values = from_buffers(columns, place, one_chunk(columns, place, array))
-    if getattr(array.dtype, "na_value", pd.NA) is pd.NA:
+    if not is_default(array.dtype):
         return Call("pandas.arrays", "ArrowStringArray", values)
-    if int(pd.__version__.split(".")[0]) >= 3:
+    if MAJOR >= 3:
         return Call("pyarrow", "Array.to_pandas", values)
     dtype = Call("pandas", "StringDtype", "pyarrow", float("nan"))
     return Call("pandas", "StringDtype.__from_arrow__", dtype, values)
@@ -352,6 +352,11 @@ def put_pickle(columns, place: int, array) -> str:
     columns.opaque(place, mark, str(array.dtype), [data, *(buffer.raw() for buffer in buffers)])
     columns.copied(place, "pickled", len(data))
     return "pickle"
+
+
+def unwrapped(array):
+    """The array that pandas' own wrapper of numpy's holds; any other as it is."""
+    return array.to_numpy() if type(array).__name__ in ("NumpyExtensionArray", "PandasArray") else array
 
 
 def frombuffer(array: np.ndarray) -> Call:

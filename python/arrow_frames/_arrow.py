@@ -3,10 +3,9 @@
 import json
 import sys
 
+from arrow_frames import _note
 from arrow_frames._errors import needed
 from arrow_frames._native import Stream, encode_stream
-
-KEY = "arrow_frames"
 
 
 def kind_of(obj) -> str | None:
@@ -31,7 +30,7 @@ def kind_of(obj) -> str | None:
 
 def encode(obj, kind: str, target: str, writable: bool, compression):
     """Header, frames and copies of an Arrow object."""
-    note: dict = {"version": 1, "kind": kind}
+    note = _note.new(kind)
     if kind in ("pyarrow.Array", "pyarrow.ChunkedArray"):
         pa = needed("pyarrow", "an array of pyarrow")
         obj = pa.table({"": obj})
@@ -46,7 +45,7 @@ def encode(obj, kind: str, target: str, writable: bool, compression):
     if not hasattr(obj, "__arrow_c_stream__") and hasattr(obj, "to_reader"):
         obj = obj.to_reader()
     # A table is what a stream is read as anyway.
-    metadata = [] if kind == "pyarrow.Table" else [(KEY, json.dumps(note))]
+    metadata = [] if kind == "pyarrow.Table" else [(_note.KEY, json.dumps(note))]
     return encode_stream(obj, metadata, target=target, writable=writable, compression=compression)
 
 
@@ -61,7 +60,7 @@ def decode(stream: Stream, note: dict, kind: str):
     pa = needed("pyarrow", "an object of pyarrow")
     table = stream.to_pyarrow(pa).read_all()
     table = table.replace_schema_metadata(
-        {k: v for k, v in (table.schema.metadata or {}).items() if k != KEY.encode()} or None
+        {k: v for k, v in (table.schema.metadata or {}).items() if k != _note.KEY.encode()} or None
     )
     if kind == "pyarrow.RecordBatch":
         batches = table.to_batches()

@@ -1,17 +1,13 @@
 """The functions of the package: which object goes which way, and what comes back."""
 
-import json
 import mmap
 import os
 import sys
 from typing import Any
 
-from arrow_frames import _arrow, _native
+from arrow_frames import _arrow, _native, _note
 from arrow_frames._errors import needed
 from arrow_frames._native import ArrowFramesError, DecodeError
-
-#: The key of the note in a schema's metadata.
-KEY = "arrow_frames"
 
 
 def to_buffers(
@@ -189,9 +185,9 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any
     """Decodes, and makes the object that the note or the caller names."""
     places = None if columns is None else _places(schema_source, columns)
     decoded = decode(places)
-    metadata = dict(decoded.metadata)
-    note = note_of(metadata)
-    kind = note.get("kind") or ("pandas.DataFrame" if _is_for_pandas(metadata, decoded) else "pyarrow.Table")
+    note = _note.of(dict(decoded.metadata))
+    has_opaque = any(mark is not None for _, _, _, _, mark in decoded.fields)
+    kind = note.get("kind") or ("pandas.DataFrame" if has_opaque else "pyarrow.Table")
     if into is not None:
         kind = _kind_into(into, kind)
     if not kind.startswith("pandas."):
@@ -201,7 +197,7 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any
 
     try:
         if places is not None:
-            note = _projected(note, places, columns)
+            note = _projected(note, places)
         return Rebuild(decoded, writable, allow_pickle).frame(note, kind)
     except ArrowFramesError:
         raise
@@ -214,20 +210,6 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any
 def _segments(obj, target, writable, compression):
     header, frames, _ = encode(obj, target, writable, compression)
     return _native.segments(header, frames)
-
-
-def note_of(metadata: dict) -> dict:
-    """What the schema says of the object; nothing if it is of another version."""
-    try:
-        note = json.loads(metadata.get(KEY, "{}"))
-    except ValueError:
-        return {}
-    is_ours = isinstance(note, dict) and note.get("version") == 1 and isinstance(note.get("kind"), str)
-    return note if is_ours else {}
-
-
-def _is_for_pandas(metadata: dict, decoded) -> bool:
-    return any(field[4] is not None for field in decoded.fields)
 
 
 def _kind_into(into: str, kind: str) -> str:
@@ -250,7 +232,7 @@ def _places(schema_source, columns: list) -> list[int]:
     """The columns of the stream that these labels and the index are."""
     fields, metadata = _native.schema(schema_source)
     names = [field[0] for field in fields]
-    note = note_of(dict(metadata))
+    note = _note.of(dict(metadata))
     places: list[int] = []
     for label in columns:
         if label not in names:
@@ -259,19 +241,15 @@ def _places(schema_source, columns: list) -> list[int]:
     if "arrays" in note:
         if any(isinstance(array, dict) for array in note["arrays"]):
             return list(range(len(names)))
-        from arrow_frames._rebuild import index_columns
-
-        places.extend(range(len(names) - index_columns(note["index"]), len(names)))
+        places.extend(range(len(names) - _note.index_columns(note["index"]), len(names)))
     return places
 
 
-def _projected(note: dict, places: list[int], columns: list) -> dict:
+def _projected(note: dict, places: list[int]) -> dict:
     """The note of those columns only."""
     if "arrays" not in note or len(places) == len(note["arrays"]) and places == list(range(len(places))):
         return note
-    from arrow_frames._rebuild import index_columns
-
-    data = len(places) - index_columns(note["index"])
+    data = len(places) - _note.index_columns(note["index"])
     labels = note["labels"]
     if "names" not in labels:
         raise DecodeError("only columns that are called by text can be chosen")

@@ -4,8 +4,7 @@ import html
 import json
 from typing import Any
 
-from arrow_frames import _native
-from arrow_frames._codec import note_of
+from arrow_frames import _native, _note
 
 
 class Inspection:
@@ -46,7 +45,7 @@ def inspect(header: Any, frames: Any = None) -> Inspection:
       a  native  Int64  16 B
     """
     decoded = _native.decode_stream(header) if frames is None else _native.decode(header, list(frames))
-    note = note_of(dict(decoded.metadata))
+    note = _note.of(dict(decoded.metadata))
     columns = []
     for at, (name, _, _, _, mark) in enumerate(decoded.fields):
         shown, size = "", 0

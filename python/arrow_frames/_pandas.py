@@ -7,12 +7,9 @@ import json
 import numpy as np
 import pandas as pd
 
-from arrow_frames import _arrays, _values
+from arrow_frames import _arrays, _note, _values
 from arrow_frames._arrays import array_format, field_name, raw
 from arrow_frames._native import Columns
-
-#: The key of the note in the schema's metadata.
-KEY = "arrow_frames"
 
 
 def encode(obj, target: str, writable: bool, compression):
@@ -23,7 +20,7 @@ def encode(obj, target: str, writable: bool, compression):
         frame, kind = obj.to_frame(0), "pandas.Series"
     else:
         frame, kind = obj, "pandas.DataFrame"
-    note = {"version": 1, "kind": kind}
+    note = _note.new(kind)
     own = frame.columns.tolist()
     names, blocks, arrays, dtypes = plan(frame, own, target)
     index, levels = plan_index(frame.index)
@@ -45,7 +42,7 @@ def encode(obj, target: str, writable: bool, compression):
             note["attrs"] = _values.encode(obj.attrs)
         if not obj.flags.allows_duplicate_labels:
             note["unique_labels"] = True
-    metadata = [(KEY, json.dumps(note)), ("pandas", describe(names, arrays, dtypes, index))]
+    metadata = [(_note.KEY, json.dumps(note)), ("pandas", describe(names, arrays, dtypes, index))]
     return columns.encode(metadata, writable=writable, compression=compression)
 
 
@@ -160,9 +157,7 @@ def plan_index(index: pd.Index):
         return {"multi": len(index.levels), "names": names, "freqs": freqs}, [
             level_adder(codes, level) for codes, level in zip(index.codes, index.levels)
         ]
-    array = index.array
-    if type(array).__name__ in ("NumpyExtensionArray", "PandasArray"):
-        array = array.to_numpy()
+    array = _arrays.unwrapped(index.array)
     note = {"class": type(index).__name__, "name": _values.encode(index.name), "freq": frequency(index)}
     return note, [lambda columns, place, target: _arrays.put(columns, place, array, target)]
 

@@ -8,20 +8,16 @@ import pickle
 import numpy as np
 import pandas as pd
 
-from arrow_frames import _values
-from arrow_frames._errors import UntrustedPickleError
+from arrow_frames import _note, _values
+from arrow_frames._arrays import FORMATS, MAJOR, unwrapped
+from arrow_frames._errors import UntrustedPickleError, needed
 from arrow_frames._native import DecodeError
 
-MAJOR = int(pd.__version__.split(".")[0])
-
 # The formats of Arrow's C data interface as numpy's dtypes; `?` and complex ones are numpy's own.
-CODES = {
-    "c": "<i1", "C": "<u1", "s": "<i2", "S": "<u2", "i": "<i4", "I": "<u4", "l": "<i8", "L": "<u8",
-    "e": "<f2", "f": "<f4", "g": "<f8", "?": "?", "c8": "<c8", "c16": "<c16", "b": "?",
-    "tss:": "<M8[s]", "tsm:": "<M8[ms]", "tsu:": "<M8[us]", "tsn:": "<M8[ns]",
-    "tDs": "<m8[s]", "tDm": "<m8[ms]", "tDu": "<m8[us]", "tDn": "<m8[ns]",
-}  # fmt: skip
-DTYPES = {format: np.dtype(code) for format, code in CODES.items()}
+DTYPES = {format: np.dtype("<" + code) for code, format in FORMATS.items()}
+DTYPES |= {
+    format: np.dtype(code) for format, code in (("b", "?"), ("?", "?"), ("c8", "<c8"), ("c16", "<c16"))
+}
 
 # Frequencies of indexes by the names that pandas before 2.2 has.
 OLD_FREQS = {
@@ -49,7 +45,7 @@ class Rebuild:
             if kind != "pandas.DataFrame":
                 raise DecodeError(f"nothing says what of the columns is the {kind}")
             return self.unnoted()
-        levels = index_columns(note["index"])
+        levels = _note.index_columns(note["index"])
         data = len(arrays) - levels
         if not 0 <= data <= len(arrays):
             raise DecodeError(f"the index has {levels} columns, of {len(arrays)} in all")
@@ -136,9 +132,9 @@ class Rebuild:
 
     def is_plain(self, at: int, array) -> bool:
         """Whether a column is numbers that lie as numpy has them."""
-        _, format, _, nulls, mark = self.fields[at]
+        mark = self.fields[at][4]
         if array == "numpy":
-            return mark is None and format is not None and format != "b" and (nulls == 0 or format[0] == "t")
+            return mark is None and is_numbers(self.fields[at])
         return array == "raw" and mark is not None
 
     def plain_blocks(self, columns: list[int]):
@@ -157,18 +153,32 @@ class Rebuild:
 
     def piece(self, batch: int, at: int, array):
         """One batch of a column."""
-        _, format, nullable, nulls, mark = self.fields[at]
+        _, format, _, nulls, mark = self.fields[at]
         rows = self.batches[batch]
         if mark is not None:
             return self.opaque(batch, at, array, rows)
         kind = array if isinstance(array, str) else ""
-        if kind == "numpy" and format is not None and format != "b" and (nulls == 0 or format[0] == "t"):
+        if kind == "numpy" and is_numbers(self.fields[at]):
             return self.numbers(batch, at, rows, strict=False)
         if kind == "bool" and format == "b" and nulls == 0:
             return np.frombuffer(self.decoded.boolean(batch, at), "?")
         if kind == "masked" and format is not None:
             return self.masked(batch, at)
-        return from_arrow(self.decoded.array(batch, at), kind, format, nullable, self, batch, at)
+        return self.arrow(batch, at, kind, rows)
+
+    def arrow(self, batch: int, at: int, kind: str, rows: int):
+        """An Arrow column that is no plain numbers, as the note or its type says."""
+        field = self.fields[at]
+        _, format, nullable, _, _ = field
+        if not kind and format is not None:
+            if is_numbers(field) and (not nullable or format[0] == "t"):
+                return self.numbers(batch, at, rows, strict=True)
+            if format != "e":
+                return self.masked(batch, at)
+            # pandas has no nullable one.
+            kind = "arrow:"
+        pa = needed("pyarrow", "an Arrow column in pandas")
+        return from_pyarrow(self.decoded.array(batch, at).to_pyarrow(pa), kind)
 
     def numbers(self, batch: int, at: int, rows: int, strict: bool):
         if rows == 0:
@@ -206,8 +216,7 @@ class Rebuild:
             return narrowed(loaded.reshape(rows, len(places)).T)
         if len(loaded) != rows:
             raise DecodeError(f"column {name!r} has {len(loaded)} rows, not {rows}")
-        if type(loaded).__name__ in ("NumpyExtensionArray", "PandasArray"):
-            loaded = loaded.to_numpy()
+        loaded = unwrapped(loaded)
         if array is not None and array.startswith("freq:") and isinstance(loaded, pd.Categorical):
             categories = self.with_freq(loaded.categories, array.partition(":")[2])
             loaded = pd.Categorical.from_codes(loaded.codes, categories, loaded.ordered)
@@ -302,24 +311,21 @@ def loads(buffers: list, writable: bool | None):
     return pickle.loads(buffers[0], buffers=buffers[1:])
 
 
+def is_numbers(field) -> bool:
+    """Whether numpy has the values of a column as they are: datetimes also where some are missing."""
+    _, format, _, nulls, _ = field
+    return format is not None and format != "b" and (nulls == 0 or format[0] == "t")
+
+
 def kind_of(entry: dict, field) -> str | None:
     """What the metadata of pandas says of a column that may be numpy's."""
-    _, format, _, nulls, _ = field
     numpy_type = entry.get("numpy_type", "")
-    if (
-        format is None
-        or nulls
-        and format[0] != "t"
-        or not numpy_type[:1].islower()
-        or numpy_type == "boolean"
-    ):
+    if not numpy_type[:1].islower() or numpy_type == "boolean":
         return None
-    return "bool" if format == "b" else "numpy"
-
-
-def index_columns(note: dict) -> int:
-    """How many columns of the stream are the index."""
-    return 0 if "range" in note else note.get("multi", 1)
+    _, format, _, nulls, _ = field
+    if format == "b":
+        return "bool" if nulls == 0 else None
+    return "numpy" if is_numbers(field) else None
 
 
 def assemble(blocks: list, index: pd.Index, columns: pd.Index) -> pd.DataFrame:
@@ -394,27 +400,7 @@ def joined(pieces: list, format):
     if all(isinstance(piece, pd.Categorical) for piece in pieces):
         return pd.api.types.union_categoricals(pieces)
     series = [pd.Series(piece, dtype=piece.dtype, copy=False) for piece in pieces]
-    array = pd.concat(series, ignore_index=True).array
-    return array.to_numpy() if type(array).__name__ in ("NumpyExtensionArray", "PandasArray") else array
-
-
-def from_arrow(array, kind: str, format, nullable: bool, rebuild: Rebuild, batch: int, at: int):
-    """An Arrow column that is no plain numbers, as the note or its type says."""
-    if not kind:
-        if (
-            format is not None
-            and format != "b"
-            and (rebuild.fields[at][3] == 0 and not nullable or format[0] == "t")
-        ):
-            return rebuild.numbers(batch, at, len(array), strict=True)
-        if format in ("e",):
-            kind = "arrow:"
-        elif format is not None:
-            return rebuild.masked(batch, at)
-    from arrow_frames._errors import needed
-
-    pa = needed("pyarrow", "an Arrow column in pandas")
-    return from_pyarrow(array.to_pyarrow(pa), kind)
+    return unwrapped(pd.concat(series, ignore_index=True).array)
 
 
 def from_pyarrow(values, kind: str):
@@ -428,15 +414,12 @@ def from_pyarrow(values, kind: str):
         codes = indices.fill_null(-1) if indices.null_count else indices
         if values.type.index_type.bit_width and not pa.types.is_signed_integer(values.type.index_type):
             codes = indices.cast(pa.int64()).fill_null(-1)
-        is_text = pa.types.is_string(values.dictionary.type) or pa.types.is_large_string(
-            values.dictionary.type
-        )
-        is_text = is_text or is_view(values.dictionary.type)
-        categories = from_pyarrow(values.dictionary, "") if is_text else values.dictionary.to_pandas()
+        values_are_text = is_text(values.dictionary.type)
+        categories = from_pyarrow(values.dictionary, "") if values_are_text else values.dictionary.to_pandas()
         return pd.Categorical.from_codes(
             codes.to_numpy(zero_copy_only=False), pd.Index(categories), values.type.ordered
         )
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type) or is_view(values.type):
+    if is_text(values.type):
         dtype = text_dtype(kind.partition(":")[2] or ("str" if MAJOR >= 3 else "object"))
         if dtype is object:
             return values.to_numpy(zero_copy_only=False)
@@ -468,16 +451,16 @@ def zoned(values):
     return pd.array(datetimes.view("i8"), pd.DatetimeTZDtype(unit, zone), copy=False)
 
 
-def is_view(kind) -> bool:
+def is_text(kind) -> bool:
+    """Whether a type of pyarrow is one of text; views are new in 16."""
     import pyarrow as pa
 
-    return getattr(pa.types, "is_string_view", lambda _: False)(kind)
+    names = ("is_string", "is_large_string", "is_string_view")
+    return any(getattr(pa.types, name, lambda _: False)(kind) for name in names)
 
 
 def older(array, mark: str, kind, name: str, error: Exception):
     """What this pandas has instead of a form that it does not take: of text, zones and periods."""
-    from arrow_frames._errors import needed
-
     pa = needed("pyarrow", f"column {name!r} on this pandas")
     try:
         values = array.to_pyarrow(pa)

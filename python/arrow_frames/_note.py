@@ -1,0 +1,29 @@
+"""The note in a schema's metadata: which object the columns were, and how to make it again."""
+
+import json
+
+#: Its key.
+KEY = "arrow_frames"
+
+#: The only version that there is.
+VERSION = 1
+
+
+def new(kind: str) -> dict:
+    """The note of an object of that kind."""
+    return {"version": VERSION, "kind": kind}
+
+
+def of(metadata: dict) -> dict:
+    """What the metadata says of the object; nothing if it is of another version."""
+    try:
+        note = json.loads(metadata.get(KEY, "{}"))
+    except ValueError:
+        return {}
+    is_ours = isinstance(note, dict) and note.get("version") == VERSION and isinstance(note.get("kind"), str)
+    return note if is_ours else {}
+
+
+def index_columns(note: dict) -> int:
+    """How many columns of the stream, the last ones, are the index that a note describes."""
+    return 0 if "range" in note else note.get("multi", 1)
