@@ -42,6 +42,7 @@ pub struct Batch {
     columns: Vec<Column>,
     rows: usize,
     metadata: Metadata,
+    object: Option<Arc<[Buffer]>>,
 }
 
 /// One column of a batch.
@@ -92,6 +93,32 @@ impl DataFrame {
             check_same_schema(index, &schema, batch.schema_ref())?;
         }
         Ok(Self::new_unchecked(schema, batches.into_iter().map(Batch::from).collect()))
+    }
+
+    /// One object that is no dataframe: no fields, no rows, and a batch that carries its pickle
+    /// and the pickle's out-of-band buffers, as [`Batch::with_object`] says.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use arrow::buffer::Buffer;
+    /// use arrow_frames::{DataFrame, Target, from_buffers, to_buffers};
+    ///
+    /// // A bytearray of 3 bytes, which lie beside the pickle.
+    /// let object = vec![Buffer::from(b"\x80\x05\x97."), Buffer::from(b"abc")];
+    /// let frames = to_buffers(&DataFrame::of_object(object), Target::Arrow)?;
+    /// let df = from_buffers(frames)?;
+    /// assert_eq!(df.batches()[0].object().unwrap()[1].as_slice(), b"abc");
+    /// # Ok(()) }
+    /// ```
+    pub fn of_object(buffers: Vec<Buffer>) -> Self {
+        let batch = Batch::new_unchecked(Vec::new(), 0, Metadata::new()).with_object(buffers);
+        Self::new_unchecked(Arc::new(Schema::empty()), vec![batch])
+    }
+
+    /// The same columns with other metadata of the schema.
+    pub fn with_schema_metadata(mut self, metadata: impl Into<Metadata>) -> Self {
+        self.schema = Arc::new(Schema::new_with_metadata(self.schema.fields().clone(), metadata));
+        self
     }
 
     /// For callers that have checked every batch.
@@ -205,7 +232,7 @@ impl Batch {
 
     /// For callers that have checked every length.
     pub(crate) fn new_unchecked(columns: Vec<Column>, rows: usize, metadata: Metadata) -> Self {
-        Batch { columns, rows, metadata }
+        Batch { columns, rows, metadata, object: None }
     }
 
     /// Attaches metadata of the batch's message, which the round trip keeps.
@@ -217,6 +244,18 @@ impl Batch {
     /// The metadata of the batch's message (`Message.custom_metadata`).
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
+    }
+
+    /// Adds an object that is no column: its pickle (protocol 5), then the pickle's out-of-band
+    /// buffers. They pass through this crate untouched, behind the columns; nothing is executed.
+    pub fn with_object(mut self, buffers: Vec<Buffer>) -> Self {
+        self.object = Some(buffers.into());
+        self
+    }
+
+    /// The pickle of an object that is no column, then its out-of-band buffers.
+    pub fn object(&self) -> Option<&[Buffer]> {
+        self.object.as_deref()
     }
 
     /// The columns.

@@ -4,6 +4,7 @@ Every function takes `columns` (what is being encoded), the place of the column 
 and returns what the note says of the column: how `_rebuild` makes it again.
 """
 
+import functools
 import json
 import pickle
 from typing import Any
@@ -25,8 +26,12 @@ FORMATS = {
     "m8[s]": "tDs", "m8[ms]": "tDm", "m8[us]": "tDu", "m8[ns]": "tDn",
 }  # fmt: skip
 
-# Frequencies of periods, by names that every pandas knows.
-PERIODS = {"A-DEC": "Y", "Y-DEC": "Y", "H": "h", "T": "min", "S": "s", "L": "ms", "U": "us", "N": "ns"}
+# Frequencies of periods, by names that most versions of pandas know.
+PERIODS = {"A": "Y", "H": "h", "T": "min", "S": "s", "L": "ms", "U": "us", "N": "ns"}
+
+
+# How many bytes a dense array may have to stand for a sparse one, or how many times the sparse one's.
+SPARSE_BYTES, SPARSE_FACTOR = 1 << 20, 8
 
 
 class Inexact(TypeError):
@@ -53,32 +58,57 @@ def put_numpy(columns, place: int, array: np.ndarray, target: str) -> str:
     """Adds an array of numpy."""
     dtype = array.dtype
     if dtype.kind == "O":
-        return put_objects(columns, place, array)
+        return put_objects(columns, place, array, target)
     array = contiguous(columns, place, array)
     if (known := array_format(dtype)) is not None:
         columns.block([place], known, raw(array)[np.newaxis])
         return "numpy"
-    if dtype.kind == "b":
-        if target == "arrow":
-            columns.boolean(place, array)
-            return "bool"
-        put_form(columns, place, frombuffer(array), "bool")
-        return "raw"
-    if dtype.kind == "c" and dtype.isnative and dtype.itemsize <= 16:
-        put_form(columns, place, frombuffer(array), str(dtype))
-        return "raw"
+    if dtype.kind == "b" and target == "arrow":
+        columns.boolean(place, array)
+        return "bool"
+    if is_raw(dtype):
+        return put_raw(columns, place, octets(array), dtype)
     return put_pickle(columns, place, array)
 
 
-def put_objects(columns, place: int, array: np.ndarray) -> str:
+def is_raw(dtype: np.dtype) -> bool:
+    """Whether numpy lends numbers of this dtype, of which Arrow has no buffer."""
+    return dtype.kind == "b" or dtype.kind == "c" and dtype.isnative and dtype.itemsize <= 16
+
+
+def put_raw(columns, place: int, memory: memoryview, dtype: np.dtype) -> str:
+    """Adds the memory of such numbers."""
+    form = Call("numpy", "frombuffer", OutOfBand(memory), dtype.str, memory.nbytes // dtype.itemsize)
+    put_form(columns, place, form, str(dtype))
+    return "raw"
+
+
+def put_objects(columns, place: int, array: np.ndarray, target: str) -> str:
     """Adds Python objects: as scalars, or as whatever their own classes make of them."""
     values = array.tolist()
+    if target == "arrow" and (text := arrow_of_text(values)) is not None:
+        columns.arrow(place, text)
+        columns.copied(place, "pickled", text.nbytes)
+        return "text:object"
     try:
         size = put_form(columns, place, Objects(values), "object")
     except TypeError:
         return put_pickle(columns, place, array)
     columns.copied(place, "pickled", size)
     return "objects"
+
+
+def arrow_of_text(values: list):
+    """Objects that are text, or None, as Arrow has them."""
+    import pyarrow as pa
+
+    kinds = set(map(type, values))
+    if str not in kinds or not kinds <= {str, type(None)}:
+        return None
+    try:
+        return pa.array(values, pa.large_string())
+    except UnicodeEncodeError:
+        return None
 
 
 def put_extension(columns, place: int, array, target: str) -> str:
@@ -110,12 +140,12 @@ def put_extension(columns, place: int, array, target: str) -> str:
         return "arrow:" + str(array.dtype)
     if isinstance(array.dtype, pd.DatetimeTZDtype) and target == "arrow":
         columns.arrow(place, zoned_arrow(array))
-        return "zoned"
+        return zone_entry(array.dtype) or "zoned"
     if isinstance(array.dtype, np.dtype) and array.dtype.kind in "Mm":
         return put_numpy(columns, place, array._ndarray, target)
     form = expression(columns, place, array)
     put_form(columns, place, form, str(array.dtype))
-    return "form"
+    return zone_entry(array.dtype) or "form"
 
 
 def put_categorical(columns, place: int, codes, categories, ordered, target: str) -> str:
@@ -137,7 +167,8 @@ def put_categorical(columns, place: int, codes, categories, ordered, target: str
     )
     put_form(columns, place, form, "category")
     freq = getattr(categories, "freq", None) if categories.dtype.kind in "Mm" else None
-    return "form" if freq is None else "freq:" + freq.freqstr
+    entries = [zone_entry(categories.dtype), None if freq is None else "freq:" + freq.freqstr]
+    return ";".join(entry for entry in entries if entry) or "form"
 
 
 def arrow_values(categories: pd.Index):
@@ -186,17 +217,51 @@ def expression(columns, place: int, array):
         zone = Call("pandas", "DatetimeTZDtype", unit, zone_name(array.dtype.tz))
         return Call("pandas", "array", frombuffer(raw(values)), zone, False, before=before)
     if isinstance(array, pd.arrays.PeriodArray):
-        freq = array.dtype.name[len("period[") : -1]
-        dtype = Call("pandas", "PeriodDtype", PERIODS.get(freq, freq))
+        dtype = Call("pandas", "PeriodDtype", period_name(array.dtype.name[len("period[") : -1]))
         return Call("pandas.arrays", "PeriodArray", frombuffer(contiguous(columns, place, array.asi8)), dtype)
     if isinstance(array, pd.arrays.IntervalArray):
         left, right = (plain(end) for end in (array.left, array.right))
         ends = (frombuffer(contiguous(columns, place, end)) for end in (left, right))
         return Call("pandas.arrays", "IntervalArray.from_arrays", *ends, array.closed, False)
+    if isinstance(array, pd.arrays.SparseArray):
+        return sparse(columns, place, array)
     values = unwrapped(array)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
         return frombuffer(contiguous(columns, place, values))
     raise Inexact(f"there is no form of {type(array).__name__}")
+
+
+def sparse(columns, place: int, array) -> Call:
+    """A sparse array from its dense one, if that is not much larger and makes the same one again."""
+    numbers, fill = array.sp_values.dtype, array.fill_value
+    own = array.sp_values.nbytes + 4 * len(array.sp_values)
+    if numbers.kind not in "iufb" or not numbers.isnative or array.kind != "integer":
+        raise Inexact(f"{array.dtype} of {array.kind} places")
+    if len(array) * numbers.itemsize > max(SPARSE_BYTES, SPARSE_FACTOR * own):
+        raise Inexact(f"{array.dtype} with few values")
+    fill = fill.item() if isinstance(fill, np.generic) else fill
+    if type(fill) not in (bool, int, float):
+        raise Inexact(f"{array.dtype}")
+    dense = np.full(len(array), fill, numbers)
+    dense[array.sp_index.indices] = array.sp_values
+    again = pd.array(dense, pd.SparseDtype(numbers, fill), copy=False)
+    if not again.sp_index.equals(array.sp_index) or again.sp_values.tobytes() != array.sp_values.tobytes():
+        raise Inexact(f"{array.dtype} that holds its fill value")
+    if again.dtype != array.dtype or type(again.fill_value) is not type(array.fill_value):
+        raise Inexact(f"{array.dtype} with a fill value of {type(array.fill_value).__name__}")
+    columns.copied(place, "pickled", dense.nbytes)
+    dtype = Call("pandas", "SparseDtype", numbers.name, fill)
+    return Call("pandas", "array", frombuffer(dense), dtype, False)
+
+
+def period_name(freq: str) -> str:
+    """The name of a frequency that most versions of pandas know."""
+    base = freq.lstrip("-0123456789")
+    digits = freq[: len(freq) - len(base)]
+    if base in ("A-DEC", "Y-DEC"):
+        return digits + "Y"
+    base, _, anchor = base.partition("-")
+    return digits + PERIODS.get(base, base) + (f"-{anchor}" if anchor else "")
 
 
 def plain(end) -> np.ndarray:
@@ -336,6 +401,25 @@ def zone_name(zone, *, as_call: bool = True):
     raise Inexact(f"there is no form of the time zone {zone!r}")
 
 
+def zone_entry(dtype) -> str | None:
+    """What the note says of a time zone of a class that this pandas would not choose for its name."""
+    if not isinstance(dtype, pd.DatetimeTZDtype):
+        return None
+    library = zone_library(dtype.tz)
+    return None if library == own_library(zone_name(dtype.tz, as_call=False)) else "zone:" + library
+
+
+@functools.lru_cache(64)
+def own_library(name: str) -> str:
+    """Whose class pandas chooses for a time zone of that name."""
+    return "datetime" if name[0] in "+-" else zone_library(pd.DatetimeTZDtype("ns", name).tz)
+
+
+def zone_library(zone) -> str:
+    """Whose class a time zone is of."""
+    return type(zone).__module__.partition(".")[0]
+
+
 def put_form(columns, place: int, form, type_name: str) -> int:
     """Adds an expression as an opaque column; the bytes of its pickle."""
     buffers = written(form)
@@ -367,6 +451,11 @@ def frombuffer(array: np.ndarray) -> Call:
 def raw(array: np.ndarray) -> Any:
     """The same memory as integers where numpy does not lend it otherwise."""
     return array.view("i8") if array.dtype.kind in "Mm" else array
+
+
+def octets(array: Any) -> memoryview:
+    """The memory of an array without gaps, as bytes."""
+    return memoryview(array.reshape(-1).view("u1"))
 
 
 def contiguous(columns, place: int, array: np.ndarray) -> np.ndarray:

@@ -31,22 +31,28 @@ def kind_of(obj) -> str | None:
 def encode(obj, kind: str, target: str, writable: bool, compression):
     """Header, frames and copies of an Arrow object."""
     note = _note.new(kind)
-    if kind in ("pyarrow.Array", "pyarrow.ChunkedArray"):
-        pa = needed("pyarrow", "an array of pyarrow")
-        obj = pa.table({"": obj})
-    elif kind == "polars.Series":
+    if kind == "polars.Series":
         note["name"] = obj.name
         obj = obj.to_frame()
-    elif kind == "arrow.Array":
-        pa = needed("pyarrow", f"an object such as {type(obj).__name__}")
-        obj = pa.table({"": pa.array(obj)})
-    if kind == "pyarrow.RecordBatch":
-        obj = needed("pyarrow", "a batch of pyarrow").Table.from_batches([obj])
+    elif kind in ("pyarrow.RecordBatch", "pyarrow.ChunkedArray", "pyarrow.Array", "arrow.Array"):
+        obj = reader(needed("pyarrow", f"an object such as {type(obj).__name__}"), obj)
     if not hasattr(obj, "__arrow_c_stream__") and hasattr(obj, "to_reader"):
         obj = obj.to_reader()
     # A table is what a stream is read as anyway.
     metadata = [] if kind == "pyarrow.Table" else [(_note.KEY, json.dumps(note))]
     return encode_stream(obj, metadata, target=target, writable=writable, compression=compression)
+
+
+def reader(pa, obj):
+    """A reader of a batch, or of an array's chunks: unlike a table's, it keeps those of no rows."""
+    if isinstance(obj, pa.RecordBatch):
+        return pa.RecordBatchReader.from_batches(obj.schema, [obj])
+    if not isinstance(obj, (pa.ChunkedArray, pa.Array)):
+        obj = pa.array(obj)
+    chunks = obj.chunks if isinstance(obj, pa.ChunkedArray) else [obj]
+    schema = pa.schema([("", obj.type)])
+    batches = [pa.RecordBatch.from_arrays([chunk], schema=schema) for chunk in chunks]
+    return pa.RecordBatchReader.from_batches(schema, batches)
 
 
 def decode(stream: Stream, note: dict, kind: str):
@@ -58,24 +64,19 @@ def decode(stream: Stream, note: dict, kind: str):
         frame = pl.DataFrame(stream)
         return frame.to_series(0) if kind == "polars.Series" else frame
     pa = needed("pyarrow", "an object of pyarrow")
-    table = stream.to_pyarrow(pa).read_all()
-    table = table.replace_schema_metadata(
-        {k: v for k, v in (table.schema.metadata or {}).items() if k != _note.KEY.encode()} or None
-    )
+    batches_of = stream.to_pyarrow(pa)
+    metadata = {k: v for k, v in (batches_of.schema.metadata or {}).items() if k != _note.KEY.encode()} or None
+    schema = batches_of.schema.with_metadata(metadata)
+    batches = [batch.replace_schema_metadata(metadata) for batch in batches_of]
+    if kind in ("pyarrow.RecordBatch", "pyarrow.Array", "arrow.Array") and len(batches) == 1:
+        return batches[0] if kind == "pyarrow.RecordBatch" else batches[0].column(0)
+    table = pa.Table.from_batches(batches, schema)
     if kind == "pyarrow.RecordBatch":
-        batches = table.to_batches()
-        return (
-            batches[0]
-            if len(batches) == 1
-            else table.combine_chunks().to_batches()[0]
-            if batches
-            else pa.RecordBatch.from_pylist([], table.schema)
-        )
+        return (table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], schema)])[0]
     if kind == "pyarrow.RecordBatchReader":
-        return table.to_reader()
+        return pa.RecordBatchReader.from_batches(schema, batches)
     if kind == "pyarrow.ChunkedArray":
         return table.column(0)
     if kind in ("pyarrow.Array", "arrow.Array"):
-        column = table.column(0)
-        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        return table.column(0).combine_chunks()
     return table

@@ -9,6 +9,14 @@ from arrow_frames import _arrow, _native, _note
 from arrow_frames._errors import needed
 from arrow_frames._native import ArrowFramesError, DecodeError
 
+#: What can come back, the one first that is meant by the name of its library.
+KINDS = (
+    "pandas.DataFrame", "pandas.Series", "pandas.Index",
+    "pyarrow.Table", "pyarrow.RecordBatch", "pyarrow.RecordBatchReader", "pyarrow.ChunkedArray", "pyarrow.Array",
+    "polars.DataFrame", "polars.Series",
+    "arrow.Stream", "arrow.Array",
+)  # fmt: skip
+
 
 def to_buffers(
     obj: Any, *, target: str | None = None, writable: bool = False, compression: str | None = None
@@ -198,7 +206,11 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any
     try:
         if places is not None:
             note = _projected(note, places)
-        return Rebuild(decoded, writable, allow_pickle).frame(note, kind)
+
+        def decode_again(order: list[int]):
+            return decode(order if places is None else [places[at] for at in order])
+
+        return Rebuild(decoded, decode_again, writable, allow_pickle).frame(note, kind)
     except ArrowFramesError:
         raise
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
@@ -213,19 +225,14 @@ def _segments(obj, target, writable, compression):
 
 
 def _kind_into(into: str, kind: str) -> str:
-    library, _, name = into.partition(".")
-    if library not in ("pandas", "pyarrow", "polars", "arrow"):
-        raise ValueError(f"into is 'pandas', 'pyarrow' or 'polars', not {into!r}")
-    if name:
+    if into in KINDS:
         return into
-    if kind.startswith(library + "."):
+    if kind in KINDS and kind.startswith(into + "."):
         return kind
-    return {
-        "pandas": "pandas.DataFrame",
-        "pyarrow": "pyarrow.Table",
-        "polars": "polars.DataFrame",
-        "arrow": "arrow.Stream",
-    }[library]
+    for first in KINDS:
+        if first.startswith(into + "."):
+            return first
+    raise ValueError(f"into is 'pandas', 'pyarrow', 'polars' or one of {', '.join(KINDS)}; not {into!r}")
 
 
 def _places(schema_source, columns: list) -> list[int]:

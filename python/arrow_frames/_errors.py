@@ -11,7 +11,7 @@ class UntrustedPickleError(DecodeError):
             f"{what} is a pickle that may run any code ({why}): "
             "pass allow_pickle=True if you trust whoever made it"
         )
-        self.what = what
+        self.what, self.why = what, why
 
 
 class MissingLibraryError(ImportError):

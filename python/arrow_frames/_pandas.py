@@ -119,6 +119,20 @@ def block_adds(positions: list[int], values, target: str):
                 return "numpy"
 
             return [(positions[0], add)] + [(position, lambda _: "numpy") for position in positions[1:]]
+        if (
+            known is None
+            and target == "pandas"
+            and _arrays.is_raw(values.dtype)
+            and values.flags.c_contiguous
+        ):
+            # Parts of one memory, which is seen to be one block when they come back.
+            memory = _arrays.octets(values)
+            size = values.shape[1] * values.itemsize
+            parts = [memory[at * size : (at + 1) * size] for at in range(len(positions))]
+            return [
+                (position, raw_adder(position, part, values.dtype))
+                for position, part in zip(positions, parts)
+            ]
         rows = list(values)
     elif values.ndim == 2:
         rows = [values[number] for number in range(values.shape[0])]
@@ -129,6 +143,10 @@ def block_adds(positions: list[int], values, target: str):
 
 def adder(position: int, array, target: str):
     return lambda columns: _arrays.put(columns, position, array, target)
+
+
+def raw_adder(position: int, memory: memoryview, dtype: np.dtype):
+    return lambda columns: _arrays.put_raw(columns, position, memory, dtype)
 
 
 def plan_labels(labels: pd.Index, own: list):

@@ -1,17 +1,20 @@
 """Columns and a note → DataFrames, Series and Indexes of pandas."""
 
 import base64
+import datetime
 import functools
+import importlib.util
 import json
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from arrow_frames import _note, _values
-from arrow_frames._arrays import FORMATS, MAJOR, unwrapped
+from arrow_frames._arrays import FORMATS, MAJOR, field_name, period_name, unwrapped, zone_library, zone_name
 from arrow_frames._errors import UntrustedPickleError, needed
-from arrow_frames._native import DecodeError
+from arrow_frames._native import ArrowFramesError, DecodeError
 
 # The formats of Arrow's C data interface as numpy's dtypes; `?` and complex ones are numpy's own.
 DTYPES = {format: np.dtype("<" + code) for code, format in FORMATS.items()}
@@ -21,7 +24,7 @@ DTYPES |= {
 
 # Frequencies of indexes by the names that pandas before 2.2 has.
 OLD_FREQS = {
-    "ME": "M", "QE": "Q", "YE": "A", "BME": "BM", "BQE": "BQ", "BYE": "BA", "YS": "AS", "BYS": "BAS",
+    "ME": "M", "QE": "Q", "YE": "A", "Y": "A", "BME": "BM", "BQE": "BQ", "BYE": "BA", "YS": "AS", "BYS": "BAS",
     "h": "H", "min": "T", "s": "S", "ms": "L", "us": "U", "ns": "N",
 }  # fmt: skip
 
@@ -29,30 +32,41 @@ OLD_FREQS = {
 class Rebuild:
     """What one dataframe is rebuilt with."""
 
-    def __init__(self, decoded, writable: bool | None, allow_pickle: bool) -> None:
-        self.decoded = decoded
-        self.fields = decoded.fields
-        self.batches = decoded.batches
+    def __init__(self, decoded, decode_again, writable: bool | None, allow_pickle: bool) -> None:
+        self.take(decoded)
         self.rows = decoded.rows
+        #: Decodes the columns at some places, in the order of these.
+        self.decode_again = decode_again
         self.writable = writable
         self.allow_pickle = allow_pickle
 
+    def take(self, decoded) -> None:
+        self.decoded = decoded
+        self.fields = decoded.fields
+        self.batches = decoded.batches
+
     def frame(self, note: dict, kind: str):
         """The object of that kind that the note describes."""
-        arrays = note.get("arrays")
-        if not isinstance(arrays, list) or len(arrays) != len(self.fields):
-            # Somebody added or took a column: what Arrow says of each is what is left.
+        arrays: Any = note.get("arrays")
+        data = 0
+        labels: Any = None
+        if isinstance(arrays, list):
+            levels = _note.index_columns(note["index"])
+            data = len(arrays) - levels
+            if not 0 <= data <= len(arrays):
+                raise DecodeError(f"the index has {levels} columns, of {len(arrays)} in all")
+            labels = self.labels(note["labels"]) if kind != "pandas.Index" else None
+        if not isinstance(arrays, list) or not self.fits(arrays, data, labels):
+            # Somebody has added, taken or moved columns.
             if kind != "pandas.DataFrame":
                 raise DecodeError(f"nothing says what of the columns is the {kind}")
-            return self.unnoted()
-        levels = _note.index_columns(note["index"])
-        data = len(arrays) - levels
-        if not 0 <= data <= len(arrays):
-            raise DecodeError(f"the index has {levels} columns, of {len(arrays)} in all")
+            found = self.refitted(arrays, data, labels) if isinstance(arrays, list) else None
+            if found is None:
+                return self.unnoted()
+            arrays, data, labels = found
         index = self.index(note["index"], arrays, data)
         if kind == "pandas.Index":
             return index
-        labels = self.labels(note["labels"])
         frame = assemble(self.blocks(arrays[:data], len(labels)), index, labels)
         if kind == "pandas.Series":
             if frame.shape[1] != 1:
@@ -66,6 +80,45 @@ class Rebuild:
         if note.get("unique_labels"):
             frame.flags.allows_duplicate_labels = False
         return frame
+
+    def fits(self, arrays: list, data: int, labels) -> bool:
+        """Whether the columns are those that the note describes, by their number and names."""
+        if len(arrays) != len(self.fields):
+            return False
+        if labels is None or any(isinstance(array, dict) for array in arrays):
+            # No names, or a column of several labels.
+            return True
+        names = [field[0] for field in self.fields[:data]]
+        own = labels.tolist()
+        return names == own or names == [field_name(label) for label in own]
+
+    def refitted(self, arrays: list, data: int, labels):
+        """What the note says of the columns that are there now, which are brought into the order that it has."""
+        if labels is None or len(labels) != data or any(isinstance(array, dict) for array in arrays):
+            return None
+        # An index says of its columns what their names are; of two columns of one name, the first comes first.
+        known: dict[str, list[int]] = {}
+        for at, label in enumerate(labels.tolist()):
+            known.setdefault(field_name(label), []).append(at)
+        index = {f"__index_level_{number}__": data + number for number in range(len(arrays) - data)}
+        places, entries, own = [], [], []
+        levels: dict[int, int] = {}
+        for place, (name, *_) in enumerate(self.fields):
+            if name in index and name not in known:
+                levels[index.pop(name)] = place
+                continue
+            number = known[name].pop(0) if known.get(name) else None
+            places.append(place)
+            entries.append(None if number is None else arrays[number])
+            own.append(name if number is None else labels[number])
+        if index:
+            return None
+        self.take(self.decode_again(places + [levels[at] for at in sorted(levels)]))
+        is_text = labels.nlevels > 1 or any(type(label) is str for label in own)
+        dtype = object if is_text and not isinstance(labels.dtype, pd.StringDtype) else labels.dtype
+        changed = pd.Index(own, dtype=dtype, tupleize_cols=labels.nlevels > 1 and None not in entries)
+        changed.names = labels.names if changed.nlevels == labels.nlevels else [None]
+        return entries + arrays[data:], len(entries), changed
 
     def unnoted(self) -> pd.DataFrame:
         """A dataframe of what the metadata of pandas says of each column, or else its type."""
@@ -123,6 +176,12 @@ class Rebuild:
             for array, columns in self.plain_blocks(plain):
                 blocks.append((array, np.array([places[at][0] for at in columns], np.intp)))
             done = set(plain)
+        elif not self.rows:
+            done = set()
+            for format, columns in self.empty_blocks(arrays):
+                empty = np.empty((len(columns), 0), DTYPES[format])
+                blocks.append((narrowed(empty), np.array([places[at][0] for at in columns], np.intp)))
+                done.update(columns)
         else:
             done = set()
         for at, array in enumerate(arrays):
@@ -136,6 +195,14 @@ class Rebuild:
         if array == "numpy":
             return mark is None and is_numbers(self.fields[at])
         return array == "raw" and mark is not None
+
+    def empty_blocks(self, arrays: list):
+        """Numbers without rows, by their format: one array for all of it."""
+        formats: dict[str, list[int]] = {}
+        for at, array in enumerate(arrays):
+            if array == "numpy" and self.is_plain(at, array):
+                formats.setdefault(self.fields[at][1], []).append(at)
+        return formats.items()
 
     def plain_blocks(self, columns: list[int]):
         """Numbers as arrays of two dimensions, one for columns that lie at a constant stride."""
@@ -156,7 +223,7 @@ class Rebuild:
         _, format, _, nulls, mark = self.fields[at]
         rows = self.batches[batch]
         if mark is not None:
-            return self.opaque(batch, at, array, rows)
+            return self.as_noted(self.opaque(batch, at, array, rows), array)
         kind = array if isinstance(array, str) else ""
         if kind == "numpy" and is_numbers(self.fields[at]):
             return self.numbers(batch, at, rows, strict=False)
@@ -164,7 +231,7 @@ class Rebuild:
             return np.frombuffer(self.decoded.boolean(batch, at), "?")
         if kind == "masked" and format is not None:
             return self.masked(batch, at)
-        return self.arrow(batch, at, kind, rows)
+        return self.as_noted(self.arrow(batch, at, kind, rows), kind)
 
     def arrow(self, batch: int, at: int, kind: str, rows: int):
         """An Arrow column that is no plain numbers, as the note or its type says."""
@@ -217,12 +284,26 @@ class Rebuild:
         if len(loaded) != rows:
             raise DecodeError(f"column {name!r} has {len(loaded)} rows, not {rows}")
         loaded = unwrapped(loaded)
-        if array is not None and array.startswith("freq:") and isinstance(loaded, pd.Categorical):
-            categories = self.with_freq(loaded.categories, array.partition(":")[2])
-            loaded = pd.Categorical.from_codes(loaded.codes, categories, loaded.ordered)
         if array in ("raw", "objects") and not isinstance(loaded, np.ndarray):
             raise DecodeError(f"column {name!r} is not what its metadata says")
         return loaded
+
+    def as_noted(self, array, entry):
+        """The array with what no pickle says of its zone, or of the frequency of its categories."""
+        if not isinstance(entry, str) or not entry.startswith(("zone:", "freq:")):
+            return array
+        for part in entry.split(";"):
+            key, _, value = part.partition(":")
+            if isinstance(array, pd.Categorical):
+                of = array.categories
+                if key == "freq":
+                    of = self.with_freq(of, value)
+                elif isinstance(of, pd.DatetimeIndex):
+                    of = pd.DatetimeIndex(with_zone(of.array, value), copy=False)
+                array = pd.Categorical.from_codes(array.codes, of, array.ordered)
+            elif key == "zone" and isinstance(array, pd.arrays.DatetimeArray):
+                array = with_zone(array, value)
+        return array
 
     def index(self, note: dict, arrays: list, first: int):
         """The index of the rows."""
@@ -237,7 +318,8 @@ class Rebuild:
             for number in range(note["multi"]):
                 kind = arrays[first + number]
                 if kind.startswith("level:"):
-                    level, code = self.stream(kind.partition(":")[2]), self.any_array(first + number, "numpy")
+                    level = self.stream(kind.partition(":")[2], f"level {number} of the index")
+                    code = self.any_array(first + number, "numpy")
                     if len(code) and not -1 <= int(code.min()) <= int(code.max()) < len(level):
                         # pandas would read memory that is not there.
                         raise DecodeError(
@@ -276,7 +358,7 @@ class Rebuild:
     def labels(self, note: dict) -> pd.Index:
         """The labels of the columns."""
         if "stream" in note:
-            return self.stream(note["stream"])
+            return self.stream(note["stream"], "the labels of the columns")
         name = self.value(note["name"], "the name of the columns")
         if "range" in note:
             return pd.RangeIndex(*note["range"], name=name)
@@ -284,11 +366,16 @@ class Rebuild:
         labels.name = name
         return labels
 
-    def stream(self, text: str) -> pd.Index:
+    def stream(self, text: str, what: str) -> pd.Index:
         """An Index of its own in the note."""
         from arrow_frames._codec import loads as load_stream
 
-        return load_stream(base64.b64decode(text), allow_pickle=self.allow_pickle, into="pandas.Index")
+        try:
+            return load_stream(base64.b64decode(text), allow_pickle=self.allow_pickle, into="pandas.Index")
+        except UntrustedPickleError as error:
+            raise UntrustedPickleError(what, error.why) from error
+        except ArrowFramesError as error:
+            raise DecodeError(f"{what}: {error}") from error
 
     def value(self, value, what: str):
         return _values.decode(value, what, self.allow_pickle)
@@ -451,6 +538,26 @@ def zoned(values):
     return pd.array(datetimes.view("i8"), pd.DatetimeTZDtype(unit, zone), copy=False)
 
 
+def with_zone(array, library: str):
+    """Datetimes in the zone that a library has, where this pandas has chosen another's of the same name."""
+    zone = array.dtype.tz
+    if zone is None or zone_library(zone) == library:
+        return array
+    name = zone_name(zone, as_call=False)
+    if library == "zoneinfo":
+        from zoneinfo import ZoneInfo
+
+        return array.tz_convert(ZoneInfo(name))
+    if library == "pytz" and importlib.util.find_spec("pytz"):
+        import pytz
+
+        fixed = pytz.FixedOffset(int(zone.utcoffset(None).total_seconds()) // 60) if name[0] in "+-" else None
+        return array.tz_convert(fixed or pytz.timezone(name))
+    if library == "datetime" and name == "UTC":
+        return array.tz_convert(datetime.UTC)
+    return array
+
+
 def is_text(kind) -> bool:
     """Whether a type of pyarrow is one of text; views are new in 16."""
     import pyarrow as pa
@@ -465,9 +572,9 @@ def older(array, mark: str, kind, name: str, error: Exception):
     try:
         values = array.to_pyarrow(pa)
         dtype = json.loads(mark)["type_name"]
-        if dtype.startswith("period[Y-"):
+        if dtype.startswith("period["):
             ordinals = values.cast(pa.int64()).fill_null(np.iinfo("i8").min).to_numpy(zero_copy_only=False)
-            return pd.arrays.PeriodArray(ordinals, pd.PeriodDtype("A-" + dtype[len("period[Y-") : -1]))
+            return pd.arrays.PeriodArray(ordinals, pd.PeriodDtype(offset(period_name(dtype[7:-1]))))
         is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
         if is_text or pa.types.is_timestamp(values.type):
             return from_pyarrow(values, kind if isinstance(kind, str) else "")

@@ -9,6 +9,7 @@ for what nobody assigns to. However distributed splits, merges, compresses and c
 they are the same bytes, which `lengths` cuts again.
 """
 
+import base64
 import itertools
 import pickle
 import re
@@ -22,6 +23,10 @@ from arrow_frames._native import ArrowFramesError, DecodeError
 
 #: The key, and the version, of what the header of distributed says of ours.
 KEY, VERSION = "arrow-frames", 1
+
+
+#: A name, an attribute or a label in the note that is a pickle.
+PICKLED = re.compile(rb'\{"pickle": "([A-Za-z0-9+/=]*)"\}')
 
 
 def register() -> None:
@@ -69,7 +74,8 @@ def dumps(obj: Any) -> tuple[dict, list]:
     except (ArrowFramesError, TypeError, ValueError, AttributeError, pickle.PicklingError) as error:
         # Objects that only cloudpickle can pickle, for one.
         raise NotImplementedError(f"{type(obj).__name__}: {error}") from error
-    if any(reason == "pickled" for _, reason, _ in copies) and any(map(_needs_cloudpickle, frames)):
+    is_pickled = any(reason == "pickled" for _, reason, _ in copies)
+    if is_pickled and any(map(_needs_cloudpickle, frames)) or any(map(_names_main, PICKLED.findall(header))):
         raise NotImplementedError(f"{type(obj).__name__} has objects whose class is in __main__")
     lengths = [len(header), *(frame.nbytes for frame in frames)]
     runs = [(mark, len(list(run))) for mark, run in itertools.groupby([None, *map(_access, frames)])]
@@ -167,3 +173,8 @@ def _needs_cloudpickle(frame: memoryview) -> bool:
     """Whether a frame is a pickle that names what no other process can import."""
     is_pickle = frame.nbytes > 2 and frame[0] == 0x80 and frame[-1] == ord(".")
     return is_pickle and re.search(b"__main__", frame) is not None
+
+
+def _names_main(base64_text: bytes) -> bool:
+    """The same of a pickle in the note."""
+    return b"__main__" in base64.b64decode(base64_text)

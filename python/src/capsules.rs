@@ -9,15 +9,21 @@ use std::ffi::CStr;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, make_array};
-use arrow_schema::{ArrowError, Field, FieldRef, SchemaRef};
+use arrow_schema::{ArrowError, Field, FieldRef, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-use crate::errors::{EncodeError, Result};
+use crate::errors::{DecodeError, EncodeError, Result};
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
 const STREAM: &CStr = c"arrow_array_stream";
+
+/// The extension type whose metadata is a pickle.
+const PICKLED_TYPE: &str = "arrow.py_extension_type";
+
+/// The first version of pyarrow that does not unpickle it.
+const UNPICKLED_UNTIL: [u32; 3] = [14, 0, 1];
 
 /// An Arrow array of a decoded column, for any library that takes `__arrow_c_array__`.
 #[pyclass(frozen, module = "arrow_frames")]
@@ -52,6 +58,7 @@ impl Array {
 
     /// The array as one of pyarrow's, of any version.
     fn to_pyarrow<'py>(&self, pyarrow: &Bound<'py, PyModule>) -> Result<Bound<'py, PyAny>> {
+        refuse_pickled_types(pyarrow, &Schema::new(vec![self.field.clone()]))?;
         let (mut array, mut schema) = export(&self.array, &self.field)?;
         // It moves both out.
         let addresses = ((&raw mut array) as usize, (&raw mut schema) as usize);
@@ -98,6 +105,7 @@ impl Stream {
 
     /// The batches as a reader of pyarrow's, of any version.
     fn to_pyarrow<'py>(&self, pyarrow: &Bound<'py, PyModule>) -> Result<Bound<'py, PyAny>> {
+        refuse_pickled_types(pyarrow, &self.schema)?;
         let mut stream = self.export();
         // It moves it out.
         pyarrow.getattr("RecordBatchReader")?.call_method1("_import_from_c", ((&raw mut stream) as usize,))
@@ -174,6 +182,23 @@ pub fn import_stream(object: &Bound<'_, PyAny>) -> Result<(SchemaRef, Vec<Record
         let batches = reader.collect::<std::result::Result<Vec<_>, _>>().map_err(unsupported)?;
         Ok((schema, batches))
     })
+}
+
+/// Refuses to give pyarrow types that it would unpickle: their metadata may be a pickle of anybody's.
+/// Source: CVE-2023-47248.
+fn refuse_pickled_types(pyarrow: &Bound<'_, PyModule>, schema: &Schema) -> Result<()> {
+    let is_pickled = |field: &&Field| field.extension_type_name() == Some(PICKLED_TYPE);
+    let Some(field) = schema.flattened_fields().into_iter().find(is_pickled) else { return Ok(()) };
+    let version: String = pyarrow.getattr("__version__")?.extract()?;
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
+    if [(); 3].map(|()| parts.next().unwrap_or_default()) >= UNPICKLED_UNTIL {
+        return Ok(());
+    }
+    let name = field.name();
+    Err(DecodeError::new_err(format!(
+        "column {name:?} is of type {PICKLED_TYPE}, which pyarrow {version} would unpickle: that may run any \
+         code, and pyarrow 14.0.1 does so no more"
+    )))
 }
 
 fn export(array: &ArrayRef, field: &Field) -> Result<(FFI_ArrowArray, FFI_ArrowSchema)> {

@@ -351,8 +351,12 @@ impl Decoder {
                 if let Header::Dictionary { id, is_delta, .. } = message.header {
                     stream.dictionary(&meta, id, is_delta, &mut work)?;
                 } else {
-                    let columns = stream.batch(&meta, &mut work)?;
-                    batches.push(Batch::new_unchecked(columns, meta.rows, message.metadata()));
+                    let (columns, object) = stream.batch(&meta, &mut work)?;
+                    let batch = Batch::new_unchecked(columns, meta.rows, message.metadata());
+                    batches.push(match object {
+                        None => batch,
+                        Some(buffers) => batch.with_object(buffers),
+                    });
                 }
             }
             is_first = false;
@@ -365,6 +369,9 @@ impl Decoder {
         Ok(df)
     }
 }
+
+/// Columns, and the buffers of a whole object.
+type BatchParts = (Vec<Column>, Option<Vec<Buffer>>);
 
 /// What one call works with.
 struct Work<'d> {
@@ -403,8 +410,8 @@ impl Stream {
         Ok(())
     }
 
-    /// The wanted columns of a batch.
-    fn batch(&mut self, meta: &BatchMeta<'_>, work: &mut Work<'_>) -> Result<Vec<Column>> {
+    /// The wanted columns of a batch, and the whole object that it carries, if it does.
+    fn batch(&mut self, meta: &BatchMeta<'_>, work: &mut Work<'_>) -> Result<BatchParts> {
         self.dictionaries.join_deltas(&self.wire, work.limits, work.copies)?;
         let mut reader = Reader::new(meta, &self.wire, &self.dictionaries, work);
         let fields = self.wire.schema.fields();
@@ -426,6 +433,7 @@ impl Stream {
         }
         let mut payload = reader.payload(&self.wanted)?;
         reader.finish()?;
+        let object = payload.remove(&opaque::WHOLE_OBJECT);
         for (index, place, type_name) in opaque_columns {
             let (Some(slot), Some(buffers)) = (columns.get_mut(place), payload.remove(&index)) else {
                 return Err(ErrorKind::PayloadLost { column: self.wire.column_name(index).to_owned() }.into());
@@ -436,10 +444,11 @@ impl Stream {
         if let Some(&index) = payload.keys().find(|index| self.wanted.get(**index) == Some(&true)) {
             return Err(ErrorKind::PayloadLost { column: self.wire.column_name(index).to_owned() }.into());
         }
-        match &self.places {
-            None => Ok(columns),
-            Some(places) => Ok(places.iter().filter_map(|&place| columns.get(place).cloned()).collect()),
-        }
+        let columns = match &self.places {
+            None => columns,
+            Some(places) => places.iter().filter_map(|&place| columns.get(place).cloned()).collect(),
+        };
+        Ok((columns, object))
     }
 
     fn new(wire: WireSchema, projection: Option<&[usize]>, metadata: Metadata) -> Result<Self> {

@@ -15,6 +15,7 @@ use crate::limits::Limits;
 use crate::wire::batch::{BatchMeta, Span, numbers};
 use crate::wire::envelope::{self, Next};
 use crate::wire::message::Message;
+use crate::wire::opaque::WHOLE_OBJECT;
 use crate::wire::schema::WireSchema;
 use crate::words::Words;
 
@@ -296,7 +297,8 @@ impl<'r, 'd> Reader<'r, 'd> {
         })
     }
 
-    /// The payload of the wanted opaque columns, by column, if it is as it was written.
+    /// The payload of the wanted opaque columns, by column, and that of a whole object, if it is as
+    /// it was written.
     pub(super) fn payload(&mut self, wanted: &[bool]) -> Result<BTreeMap<usize, Vec<Buffer>>> {
         if self.meta.note.is_none() {
             return Ok(BTreeMap::new());
@@ -305,7 +307,7 @@ impl<'r, 'd> Reader<'r, 'd> {
         let mut payload = BTreeMap::new();
         for (column, spans) in note.columns() {
             self.column = column;
-            let is_wanted = wanted.get(column) == Some(&true);
+            let is_wanted = column == WHOLE_OBJECT || wanted.get(column) == Some(&true);
             let mut buffers = Vec::new();
             for span in spans {
                 let frame = if span.length == 0 { Buffer::default() } else { self.incoming.next(span)? };

@@ -228,7 +228,9 @@ impl Encoder {
         let mut stream = self.push_schema(&mut out, schema, df.message_metadata())?;
         for batch in df.batches() {
             let columns = batch.columns().iter().map(ColumnRef::from);
-            self.push_batch(&mut stream, &mut out, batch.num_rows(), columns, batch.metadata(), trim)?;
+            let beside =
+                Beside { rows: batch.num_rows(), metadata: batch.metadata(), object: batch.object() };
+            self.push_batch(&mut stream, &mut out, columns, &beside, trim)?;
         }
         write::end(&mut out.header);
         Ok(self.frames(out))
@@ -303,7 +305,7 @@ impl Encoder {
             }
             _ => {
                 let columns = batch.columns().iter().map(ColumnRef::Native);
-                self.push_batch(stream, &mut out, batch.num_rows(), columns, &Metadata::new(), false)
+                self.push_batch(stream, &mut out, columns, &Beside::rows(batch.num_rows()), false)
             }
         };
         if result.is_err() {
@@ -320,7 +322,7 @@ impl Encoder {
             None => batch.columns().to_vec(),
         };
         let columns = columns.iter().map(ColumnRef::from);
-        self.push_batch(stream, out, batch.num_rows(), columns, &Metadata::new(), false)
+        self.push_batch(stream, out, columns, &Beside::rows(batch.num_rows()), false)
     }
 
     /// An empty body, in the memory of one that was sent.
@@ -359,9 +361,8 @@ impl Encoder {
         &mut self,
         stream: &mut Stream,
         out: &mut Output,
-        rows: usize,
         columns: impl Iterator<Item = ColumnRef<'c>>,
-        metadata: &Metadata,
+        beside: &Beside<'_>,
         trim: bool,
     ) -> Result<()> {
         let Stream { schema, dictionaries, .. } = stream;
@@ -395,16 +396,18 @@ impl Encoder {
                 }
             }
         }
+        let payload = opaque_columns.iter().map(|(index, opaque)| (*index, opaque.buffers()));
+        let payload = payload.chain(beside.object.map(|buffers| (opaque::WHOLE_OBJECT, buffers)));
         let mut spans = Vec::with_capacity(opaque_columns.len());
-        for (index, opaque) in opaque_columns {
+        for (index, buffers) in payload {
             walk.column = index;
-            let frames = opaque.buffers().iter().map(|buffer| walk.payload(buffer));
+            let frames = buffers.iter().map(|buffer| walk.payload(buffer));
             spans.push((index, frames.collect::<Result<Vec<_>>>()?));
         }
         for met in std::mem::take(&mut body.dictionaries) {
             self.push_dictionary(schema, dictionaries, out, met, trim)?;
         }
-        self.push_message(out, body, rows, &spans, None, metadata)
+        self.push_message(out, body, beside.rows, &spans, None, beside.metadata)
     }
 
     /// Sends a dictionary, and those inside its values first, unless the receiver has it.
@@ -491,6 +494,22 @@ impl std::fmt::Debug for Encoder {
 struct Output {
     header: Vec<u8>,
     frames: Vec<Buffer>,
+}
+
+/// What a batch is beside its columns.
+struct Beside<'b> {
+    rows: usize,
+    metadata: &'b Metadata,
+    /// The buffers of an object that is no column.
+    object: Option<&'b [Buffer]>,
+}
+
+impl Beside<'_> {
+    /// Nothing but rows.
+    fn rows(rows: usize) -> Self {
+        static NONE: Metadata = Metadata::new();
+        Beside { rows, metadata: &NONE, object: None }
+    }
 }
 
 /// A column of a dataframe or of a record batch.

@@ -63,6 +63,7 @@ fn one<'p>(reading: &mut Reading<'p, '_>, call: Arguments<'p>) -> Result<()> {
         Name::MultiIndex => multi_index(reading, call),
         Name::DatetimeTzDtype => pandas::zoned_dtype(call).map(drop),
         Name::StringDtype => pandas::string_dtype(call),
+        Name::SparseDtype => pandas::sparse_dtype(call),
         Name::PeriodDtype => {
             // An offset would be one of pandas' own.
             call.text(0)?;
@@ -71,7 +72,8 @@ fn one<'p>(reading: &mut Reading<'p, '_>, call: Arguments<'p>) -> Result<()> {
         Name::PyBuffer => call.exactly(1)?.buffer(0).map(drop),
         Name::PaString | Name::PaLargeString => arrow_types::data_type(call).map(drop),
         Name::TimeZone => zone::Zone::of(view, call.call).map(drop),
-        Name::Date | Name::Time | Name::TimeDelta | Name::Decimal => scalar(call),
+        Name::Date | Name::Time | Name::DateTime | Name::TimeDelta => scalar(call),
+        Name::Decimal | Name::Uuid => scalar(call),
         _ => unchecked(view, call.call),
     }
 }

@@ -80,6 +80,20 @@ impl Writer {
         }
     }
 
+    /// An `int` of any size, as the bytes of its two's complement, little-endian.
+    pub fn large_int(&mut self, bytes: &[u8]) {
+        match u8::try_from(bytes.len()) {
+            Ok(length) => self.pickle.extend([op::LONG1, length]),
+            Err(_) => {
+                self.pickle.push(op::LONG4);
+                // No integer is that long that a reader takes.
+                let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+                self.pickle.extend(length.to_le_bytes());
+            }
+        }
+        self.pickle.extend_from_slice(bytes);
+    }
+
     /// A `float`.
     pub fn float(&mut self, value: f64) {
         self.pickle.push(op::BINFLOAT);
@@ -124,6 +138,21 @@ impl Writer {
     /// Ends it, when all items are written.
     pub fn end_list(&mut self) {
         self.pickle.push(op::APPENDS);
+    }
+
+    /// Adds more items to a list that was ended.
+    pub fn continue_list(&mut self) {
+        self.pickle.push(op::MARK);
+    }
+
+    /// Starts a `dict`: each key and its value come next, one after the other.
+    pub fn start_dict(&mut self) {
+        self.pickle.extend([op::EMPTY_DICT, op::MARK]);
+    }
+
+    /// Ends it, when all items are written.
+    pub fn end_dict(&mut self) {
+        self.pickle.push(op::SETITEMS);
     }
 
     /// A class or function, by its module and qualified name.

@@ -31,6 +31,9 @@ pub(crate) const MESSAGE_KEY: &str = "arrow_frames";
 /// The only version of the note that is written, and whose payload is read.
 const VERSION: u64 = 1;
 
+/// The column that payload is of which is one whole object, and no column's. A note says −1.
+pub(crate) const WHOLE_OBJECT: usize = usize::MAX;
+
 /// Whether a field is marked as an opaque column.
 pub(crate) fn is_marked(field: &Field) -> bool {
     field.data_type() == &DataType::Null && field.metadata().contains_key(FIELD_KEY)
@@ -186,7 +189,7 @@ impl MessageNote {
         &self.writable
     }
 
-    /// The payload frames by top-level column, in the order of the body.
+    /// The payload frames by top-level column, or of the [`WHOLE_OBJECT`], in the order of the body.
     pub(crate) fn columns(&self) -> impl Iterator<Item = (usize, &[Span])> {
         self.columns.iter().map(|(column, spans)| (*column, spans.as_slice()))
     }
@@ -203,7 +206,11 @@ pub(crate) fn parse_note(json: &str) -> Option<MessageNote> {
         let [column, frames] = entries(entry.get(), ["column", "frames"])?;
         let spans: Vec<(u64, u64)> = parse(frames)?;
         let spans = spans.into_iter().map(|(offset, length)| Span { offset, length });
-        Some((parse(column)?, spans.collect()))
+        let column = match parse::<i64>(column)? {
+            -1 => WHOLE_OBJECT,
+            column => usize::try_from(column).ok()?,
+        };
+        Some((column, spans.collect()))
     };
     let columns: Vec<(usize, Vec<Span>)> = match opaque {
         None => Vec::new(),
@@ -225,7 +232,7 @@ pub(crate) struct NoteParts<'n> {
     pub body_length: u64,
     /// How every buffer is compressed.
     pub codec: Option<Codec>,
-    /// The payload of each opaque column, by top-level column.
+    /// The payload of each opaque column, by top-level column, or that of the [`WHOLE_OBJECT`].
     pub opaque: &'n [(usize, Vec<Span>)],
     /// The frames that the receiver may change, and their element widths in bytes.
     pub writable: &'n [(usize, u8)],
@@ -248,6 +255,7 @@ impl NoteParts<'_> {
             for (n, (column, spans)) in self.opaque.iter().enumerate() {
                 let comma = if n == 0 { "" } else { "," };
                 let frames: Vec<_> = spans.iter().map(|s| format!("[{},{}]", s.offset, s.length)).collect();
+                let column = if *column == WHOLE_OBJECT { "-1".to_owned() } else { column.to_string() };
                 let _ = write!(json, "{comma}{{\"column\":{column},\"frames\":[{}]}}", frames.join(","));
             }
             json.push(']');

@@ -98,7 +98,7 @@ names! {
     Date Call true
         "A date of three numbers, or of its 4 bytes."
         => "datetime" "date";
-    DateTime Call false
+    DateTime Call true
         "A datetime of numbers, or of its 10 bytes, and a time zone."
         => "datetime" "datetime";
     Time Call true
@@ -113,7 +113,7 @@ names! {
     Decimal Call true
         "A decimal of its digits as text."
         => "decimal" "Decimal";
-    Uuid CallOrNew false
+    Uuid CallOrNew true
         "A UUID of its text, or of its number as state."
         => "uuid" "UUID";
     // time zones
@@ -218,7 +218,7 @@ names! {
     PeriodDtype Call true
         "The dtype of periods; the frequency is checked."
         => "pandas" "PeriodDtype", "pandas.core.dtypes.dtypes" "PeriodDtype";
-    SparseDtype CallOrNew false
+    SparseDtype CallOrNew true
         "The dtype of sparse arrays."
         => "pandas" "SparseDtype", "pandas.core.arrays.sparse.dtype" "SparseDtype", "pandas.core.dtypes.dtypes" "SparseDtype";
     CategoricalDtype CallOrNew false
@@ -265,10 +265,10 @@ names! {
         "pandas' own way to make one block of a dataframe."
         => "pandas._libs.internals" "_unpickle_block";
     // pandas: values in object columns
-    Na Value false
+    Na Value true
         "The missing value of nullable arrays."
         => "pandas" "NA", "pandas._libs.missing" "NA";
-    NaT Value false
+    NaT Value true
         "The missing datetime."
         => "pandas" "NaT";
     NatUnpickle Call false

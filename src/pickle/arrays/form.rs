@@ -31,6 +31,8 @@ pub(in crate::pickle) enum Form<'p> {
     Period(Numbers, String),
     /// Lower and upper bounds, and which of them belong to the intervals.
     Interval(Id, Id, &'p str),
+    /// Values of which those that are the most frequent one are left out: Arrow has no such array.
+    Sparse,
     /// What has no Arrow array.
     Other(&'static str),
 }

@@ -88,6 +88,7 @@ impl<'p> Reading<'p, '_> {
             Form::Arrow(call) => self.arrow(*call),
             Form::Period(ordinals, _) => self.times(ordinals, DataType::Int64),
             Form::Interval(left, right, _) => self.intervals(*left, *right, position),
+            Form::Sparse => self.no_type(position, "pandas sparse array"),
             Form::Other(held) => self.no_type(position, held),
         }
     }

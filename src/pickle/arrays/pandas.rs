@@ -68,7 +68,7 @@ pub(in crate::pickle) fn array(call: Arguments<'_>) -> Result<Form<'_>> {
         Name::SparseDtype => {
             sparse_dtype(dtype)?;
             Numpy::numbers(call, 0)?;
-            Ok(Form::Other("pandas sparse array"))
+            Ok(Form::Sparse)
         }
         _ => call.wrong(1),
     }
