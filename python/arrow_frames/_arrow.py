@@ -64,10 +64,10 @@ def decode(stream: Stream, note: dict, kind: str):
         frame = pl.DataFrame(stream)
         return frame.to_series(0) if kind == "polars.Series" else frame
     pa = needed("pyarrow", "an object of pyarrow")
-    batches_of = stream.to_pyarrow(pa)
-    metadata = {k: v for k, v in (batches_of.schema.metadata or {}).items() if k != _note.KEY.encode()} or None
-    schema = batches_of.schema.with_metadata(metadata)
-    batches = [batch.replace_schema_metadata(metadata) for batch in batches_of]
+    source = stream.to_pyarrow(pa)
+    metadata = {k: v for k, v in (source.schema.metadata or {}).items() if k != _note.KEY.encode()} or None
+    schema = source.schema.with_metadata(metadata)
+    batches = [batch.replace_schema_metadata(metadata) for batch in source]
     if kind in ("pyarrow.RecordBatch", "pyarrow.Array", "arrow.Array") and len(batches) == 1:
         return batches[0] if kind == "pyarrow.RecordBatch" else batches[0].column(0)
     table = pa.Table.from_batches(batches, schema)

@@ -1,5 +1,6 @@
 """The functions of the package: which object goes which way, and what comes back."""
 
+import contextlib
 import mmap
 import os
 import sys
@@ -171,22 +172,34 @@ def encode(
     """Header, frames and what was copied."""
     if target not in (None, "arrow", "pandas"):
         raise ValueError(f"target is 'arrow' or 'pandas', not {target!r}")
+    encoded = encode_known(obj, target, writable, compression)
+    if encoded is None:
+        from arrow_frames import _object
+
+        encoded = _object.encode(obj, compression)
+    return encoded
+
+
+def encode_known(obj: Any, target: str | None = None, writable: bool = False, compression: str | None = None):
+    """The same of a dataframe, an array or a sparse matrix; none of any other object, or of a subclass."""
     pd = sys.modules.get("pandas")
     if pd is not None and isinstance(obj, (pd.DataFrame, pd.Series, pd.Index)):
         if type(obj) not in (pd.DataFrame, pd.Series) and not isinstance(obj, pd.Index):
-            raise TypeError(
-                f"{type(obj).__name__} is a subclass, which would not come back: convert it first"
-            )
+            return None
         from arrow_frames import _pandas
 
         return _pandas.encode(obj, target or "pandas", writable, compression)
+    if "numpy" in sys.modules:
+        from arrow_frames import _numpy, _parts, _scipy
+
+        for library in (_numpy, _scipy):
+            if library.kind_of(obj) is not None:
+                try:
+                    return library.encode(obj, compression)
+                except _parts.Unsupported:
+                    return None
     kind = _arrow.kind_of(obj)
-    if kind is None:
-        raise TypeError(
-            f"{type(obj).__module__}.{type(obj).__qualname__} is no dataframe: to_buffers takes those of pandas, "
-            "pyarrow and polars, and objects with __arrow_c_stream__ or __arrow_c_array__"
-        )
-    return _arrow.encode(obj, kind, target or "arrow", writable, compression)
+    return None if kind is None else _arrow.encode(obj, kind, target or "arrow", writable, compression)
 
 
 def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any:
@@ -196,6 +209,12 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any
     note = _note.of(dict(decoded.metadata))
     has_opaque = any(mark is not None for _, _, _, _, mark in decoded.fields)
     kind = note.get("kind") or ("pandas.DataFrame" if has_opaque else "pyarrow.Table")
+    if kind.startswith(("numpy.", "scipy.", "python.")):
+        if into is not None or columns is not None:
+            raise DecodeError(
+                f"the stream holds a {kind}, which has no columns and comes back as no other kind"
+            )
+        return _whole(decoded, note, kind, allow_pickle, writable)
     if into is not None:
         kind = _kind_into(into, kind)
     if not kind.startswith("pandas."):
@@ -203,7 +222,7 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any
     needed("pandas", "a dataframe of pandas")
     from arrow_frames._rebuild import Rebuild
 
-    try:
+    with _malformed("dataframe"):
         if places is not None:
             note = _projected(note, places)
 
@@ -211,12 +230,36 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any
             return decode(order if places is None else [places[at] for at in order])
 
         return Rebuild(decoded, decode_again, writable, allow_pickle).frame(note, kind)
-    except ArrowFramesError:
+
+
+def _whole(decoded, note: dict, kind: str, allow_pickle: bool, writable: bool | None) -> Any:
+    """An object that is no dataframe."""
+    from arrow_frames import _object
+
+    library = kind.partition(".")[0]
+    if library == "python":
+        return _object.loaded(decoded, allow_pickle, writable)
+    needed(library, f"a {kind}")
+    buffers = _object.buffers_of(decoded)
+    with _malformed(kind):
+        if library == "scipy":
+            from arrow_frames import _scipy
+
+            return _scipy.decode(note, buffers, writable)
+        from arrow_frames import _numpy
+
+        return _numpy.decode(note, buffers, lambda: _object.loaded(decoded, allow_pickle, writable), writable)
+
+
+@contextlib.contextmanager
+def _malformed(what: str):
+    """Makes what libraries raise for a stream that lies an error of the codec."""
+    try:
+        yield
+    except (ArrowFramesError, ImportError):
         raise
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
-        raise DecodeError(
-            f"pandas cannot make what the stream says: {type(error).__name__}: {error}"
-        ) from error
+        raise DecodeError(f"no {what} can be made of the stream: {type(error).__name__}: {error}") from error
 
 
 def _segments(obj, target, writable, compression):

@@ -22,6 +22,7 @@ __all__ = [
     "__version__",
     "decode",
     "decode_stream",
+    "encode_object",
     "encode_stream",
     "merge",
     "pack",
@@ -130,6 +131,8 @@ class Decoded:
     def array(self, batch: int, column: int) -> Array: ...
     def opaque(self, batch: int, column: int) -> tuple[list[memoryview], str | None]: ...
     def resolved(self, batch: int, column: int) -> Array: ...
+    def object(self) -> list[memoryview] | None: ...
+    def object_refused(self) -> str | None: ...
     def stream(self) -> Stream: ...
 
 @final
@@ -161,6 +164,12 @@ class _HasRecvInto(Protocol):
 class _HasRead(Protocol):
     def read(self, size: int, /) -> Buffer: ...
 
+def encode_object(
+    buffers: Sequence[Buffer],
+    metadata: Sequence[tuple[str, str]],
+    *,
+    compression: str | None = None,
+) -> _Encoded: ...
 def encode_stream(
     source: Any,
     metadata: Sequence[tuple[str, str]],

@@ -88,6 +88,8 @@ class Rebuild:
         if labels is None or any(isinstance(array, dict) for array in arrays):
             # No names, or a column of several labels.
             return True
+        if len(labels) != data:
+            return False
         names = [field[0] for field in self.fields[:data]]
         own = labels.tolist()
         return names == own or names == [field_name(label) for label in own]

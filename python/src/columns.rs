@@ -237,6 +237,23 @@ pub fn encode_stream<'py>(
     encoded(py, &df, encoder, &unaligned, &mut Regions::default(), Vec::new())
 }
 
+/// Splits an object that is no dataframe: its pickle, then the pickle's buffers.
+#[pyfunction]
+#[pyo3(signature = (buffers, metadata, *, compression=None))]
+pub fn encode_object<'py>(
+    py: Python<'py>,
+    buffers: Vec<Bound<'py, PyAny>>,
+    metadata: Vec<(String, String)>,
+    compression: Option<&str>,
+) -> Result<Encoded<'py>> {
+    let mut regions = Regions::default();
+    let buffers = buffers.iter().map(|buffer| regions.import(buffer, "a buffer of a pickle"));
+    let df = DataFrame::of_object(buffers.collect::<Result<_>>()?)
+        .with_schema_metadata(metadata.into_iter().collect::<arrow_schema::Metadata>());
+    let encoder = encoder(Target::Arrow, false, compression)?;
+    encoded(py, &df, encoder, &Unaligned::default(), &mut regions, Vec::new())
+}
+
 fn encoder(target: Target, writable: bool, compression: Option<&str>) -> Result<Encoder> {
     let encoder = Encoder::new(target).with_writable(writable);
     Ok(match compression {

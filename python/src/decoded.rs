@@ -273,6 +273,20 @@ impl Decoded {
         Ok((views.collect::<Result<_>>()?, checked.err().map(|error| error.to_string())))
     }
 
+    /// The pickle of an object that is no column, and its buffers, if there is one.
+    fn object<'py>(&self, py: Python<'py>) -> Result<Option<Vec<Bound<'py, PyMemoryView>>>> {
+        let Some(buffers) = self.df.batches().first().and_then(Batch::object) else { return Ok(None) };
+        let mut regions = self.regions();
+        buffers.iter().map(|buffer| regions.memory(buffer, false).view(py)).collect::<Result<_>>().map(Some)
+    }
+
+    /// Why Python should not be given the pickle of that object, if it should not.
+    fn object_refused(&self, py: Python<'_>) -> Option<String> {
+        let buffers = self.df.batches().first().and_then(Batch::object)?;
+        let checked = py.detach(|| Pickle::parse(buffers).and_then(|pickle| pickle.check()));
+        checked.err().map(|error| error.to_string())
+    }
+
     /// An opaque column of a batch as an Arrow array, without Python's help.
     fn resolved(&self, py: Python<'_>, batch: usize, column: usize) -> Result<Array> {
         let Column::Opaque(opaque) = self.column(batch, column)? else { return self.array(batch, column) };

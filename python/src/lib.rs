@@ -23,7 +23,7 @@ mod _native {
     #[pymodule_export]
     use super::capsules::{Array, Stream};
     #[pymodule_export]
-    use super::columns::{Columns, encode_stream};
+    use super::columns::{Columns, encode_object, encode_stream};
     #[pymodule_export]
     use super::decoded::{Decoded, decode, decode_stream, schema};
     #[pymodule_export]

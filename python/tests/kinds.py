@@ -304,16 +304,15 @@ def python_objects() -> list[Kind]:
         Kind(
             "objects: datetime",
             objects(datetime.datetime(1, 1, 1), datetime.datetime(9999, 12, 31, 23, 59, 59, 999_999)),
-            is_safe=False,
         ),
         Kind("objects: timedelta", objects(delta(-1, 5, 7), delta(3))),
-        Kind("objects: UUID", objects(identity, None), is_safe=False),
+        Kind("objects: UUID", objects(identity, None)),
         Kind("objects: lists", objects([], [1, "a", [None]], None), has_index=False),
         Kind("objects: tuples", objects((), (1, ("a",)), None), has_index=False),
-        Kind("objects: NA and NaT", objects(pd.NA, pd.NaT, None), is_safe=False),
-        Kind("objects: ints of more than 64 bits", objects(2**64, -(2**200), 2**63, 1), is_safe=False),
+        Kind("objects: NA and NaT", objects(pd.NA, pd.NaT, None)),
+        Kind("objects: ints of more than 64 bits", objects(2**64, -(2**200), 2**63, 1)),
         Kind("objects: lone surrogates", objects("\ud800", "a\udfff", "x"), is_safe=False),
-        Kind("objects: dicts", objects({"a": 1}, {}, None), is_safe=False, has_index=False),
+        Kind("objects: dicts", objects({"a": 1}, {}, None), has_index=False),
         Kind("objects: sets", objects({1}, frozenset("a")), is_safe=False, has_index=False),
         Kind("objects: Timestamps", objects(pd.Timestamp("2020"), pd.NaT), is_safe=False),
         Kind("objects: numpy's scalars", objects(np.int64(3), np.float32(1.5)), is_safe=False),
@@ -356,7 +355,6 @@ def ranges() -> list[Kind]:
         Kind(
             "Sparse[int64]",
             lambda: pd.arrays.SparseArray(repeated(0, 0, 3, dtype="i8")),
-            is_safe=False,
             has_missing=False,
         )
     )
@@ -364,7 +362,6 @@ def ranges() -> list[Kind]:
         Kind(
             "Sparse[float64]",
             lambda: pd.arrays.SparseArray(repeated(NAN, NAN, 3.5, dtype="f8")),
-            is_safe=False,
         )
     )
     kinds.append(

@@ -1,0 +1,150 @@
+"""Any object of Python → one pickle, whose arrays and dataframes travel as frames beside it.
+
+What the pickler meets of ours it leaves to these: a dataframe becomes a header and frames of its own, which anybody
+may look at; an array its memory, and how it lies there.
+"""
+
+import io
+import json
+import pickle
+from typing import Any
+
+from arrow_frames import _note
+from arrow_frames._errors import UntrustedPickleError
+from arrow_frames._native import ArrowFramesError, DecodeError, encode_object
+
+KIND = "python.object"
+
+
+def encode(obj: Any, compression: str | None):
+    """Header, frames and copies of an object."""
+    buffers, copies = dumps(obj)
+    metadata = [(_note.KEY, json.dumps(_note.new(KIND)))]
+    header, frames, compressed = encode_object(buffers, metadata, compression=compression)
+    return header, frames, [(0, "pickled", memoryview(buffers[0]).nbytes), *copies, *compressed]
+
+
+def dumps(obj: Any) -> tuple[list, list]:
+    """The pickle and its buffers, and what was copied."""
+    file = io.BytesIO()
+    beside: list[pickle.PickleBuffer] = []
+    pickler = pickler_class()(file, protocol=5, buffer_callback=beside.append)
+    pickler.copies = []
+    pickler.dump(obj)
+    return [file.getbuffer(), *map(raw, beside)], pickler.copies
+
+
+def decode(decoded, allow_pickle: bool, writable: bool | None) -> Any:
+    """The object, if its pickle may be loaded."""
+    return loaded(decoded, allow_pickle, writable)
+
+
+def loaded(decoded, allow_pickle: bool, writable: bool | None) -> Any:
+    """What the pickle of an object is, if it is a form of ours or may be loaded anyway."""
+    buffers: list = buffers_of(decoded)
+    if not allow_pickle and (refused := decoded.object_refused()) is not None:
+        raise UntrustedPickleError("the object", refused)
+    if writable:
+        buffers = [bytearray(buffer) if buffer.readonly else buffer for buffer in buffers]
+    elif writable is False:
+        buffers = [buffer.toreadonly() for buffer in buffers]
+    return pickle.loads(buffers[0], buffers=buffers[1:])
+
+
+def buffers_of(decoded) -> list[memoryview]:
+    """The pickle of an object and its buffers."""
+    buffers = decoded.object()
+    if buffers is None:
+        raise DecodeError("the object was lost: something rewrote the stream without what it does not know")
+    return buffers
+
+
+def raw(buffer: pickle.PickleBuffer) -> memoryview:
+    """The bytes of a buffer."""
+    return buffer.raw()
+
+
+def pickler_class() -> type:
+    """The pickler: cloudpickle's, where there is one, which knows functions and classes of `__main__`."""
+    global _pickler
+    if _pickler is None:
+        try:
+            import cloudpickle
+
+            base: Any = cloudpickle.Pickler
+        except ImportError:
+            base = pickle.Pickler
+        _pickler = type("Pickler", (base,), {"reducer_override": _reducer(base)})
+    return _pickler
+
+
+_pickler: Any = None
+
+
+def _reducer(base):
+    """What says how an object is pickled: by frames, or as it would be otherwise."""
+    otherwise = getattr(base, "reducer_override", None)
+
+    def reducer_override(self, obj):
+        kind = type(obj)
+        library = kind.__module__.partition(".")[0]
+        if library == "numpy":
+            made = array_parts(self, obj)
+        elif library in ("pandas", "pyarrow", "polars", "scipy"):
+            made = frames_of(self, obj)
+        else:
+            made = NotImplemented
+        if made is NotImplemented and otherwise is not None:
+            return otherwise(self, obj)
+        return made
+
+    return reducer_override
+
+
+def array_parts(pickler, array):
+    """How an array of numpy is made of its memory."""
+    from arrow_frames import _numpy, _parts
+
+    if _numpy.kind_of(array) != "numpy.ndarray":
+        return NotImplemented
+    flags = array.flags
+    if array.nbytes < SMALL and flags.forc and flags.writeable and array.dtype.isnative:
+        return NotImplemented
+    try:
+        part, memory = _parts.split(array, 0, pickler.copies)
+    except _parts.Unsupported:
+        return NotImplemented
+    return array_again, (part, pickle.PickleBuffer(memory))
+
+
+#: Bytes below which numpy's own pickle is smaller, and exact for what is laid out simply.
+SMALL = 1024
+
+
+def array_again(part: dict, memory: Any):
+    """The array of a part: what a pickle calls."""
+    from arrow_frames import _parts
+
+    return _parts.join(part, memory, None)
+
+
+def frames_of(pickler, obj):
+    """How a dataframe, a table or a sparse array is made of its header and frames."""
+    from arrow_frames._codec import encode_known
+
+    try:
+        encoded = encode_known(obj)
+    except (ArrowFramesError, TypeError, ValueError, AttributeError, pickle.PicklingError):
+        return NotImplemented
+    if encoded is None:
+        return NotImplemented
+    header, frames, copies = encoded
+    pickler.copies += copies
+    return object_again, (pickle.PickleBuffer(header), *map(pickle.PickleBuffer, frames))
+
+
+def object_again(header: Any, *frames: Any):
+    """The object of a header and frames inside a pickle that was allowed: what it calls."""
+    from arrow_frames._codec import from_buffers
+
+    return from_buffers(header, frames, allow_pickle=True)

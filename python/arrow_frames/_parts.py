@@ -1,0 +1,172 @@
+"""Arrays of numpy as the parts of an object: the memory that each is in, and a note of how it lies there.
+
+    {"dtype": "<M8[ns]", "shape": [3, 4], "strides": [8, 24], "offset": 16, "readonly": true}
+
+What is left out is as numpy has it: C order, no offset, writable. Any array whose elements fill their memory lies in
+it as it is, whatever the order of its axes, and also backwards; of an axis without a stride one element is sent.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arrow_frames._native import Call, DecodeError, OutOfBand, encode_object
+from arrow_frames._native import pickle as written
+
+#: What was copied: the part, why, and how many bytes.
+Copies = list[tuple[int, str, int]]
+
+
+class Unsupported(TypeError):
+    """No part holds such an array."""
+
+
+def encode(note: dict, arrays: list, compression: str | None):
+    """Header, frames and copies of an object that arrays are the parts of."""
+    import json
+
+    from arrow_frames import _note
+
+    copies: Copies = []
+    parts, memories = [], []
+    for number, array in enumerate(arrays):
+        part, memory = split(array, number, copies)
+        parts.append(part)
+        memories.append(memory)
+    # For whoever has only pickle: the memory of each, as a flat array.
+    flat = [
+        Call("numpy", "frombuffer", OutOfBand(memory), array.dtype.str, memory.nbytes // array.itemsize)
+        if array.itemsize
+        else None
+        for array, memory in zip(arrays, memories)
+    ]
+    buffers = written(flat)
+    metadata = [(_note.KEY, json.dumps({**note, "parts": parts}))]
+    header, frames, compressed = encode_object(buffers, metadata, compression=compression)
+    return header, frames, copies + compressed
+
+
+def decode(note: dict, buffers: list, writable: bool | None) -> list[np.ndarray]:
+    """The arrays that a note's parts are, in these buffers: a pickle that nobody looks at, and theirs."""
+    parts = [part for part in note["parts"] if dtype_of(part["dtype"]).itemsize]
+    if len(buffers) != len(parts) + 1:
+        raise DecodeError(f"the object has {len(parts)} parts, and {len(buffers) - 1} buffers came")
+    memories = iter(buffers[1:])
+    return [
+        join(part, next(memories) if dtype_of(part["dtype"]).itemsize else b"", writable)
+        for part in note["parts"]
+    ]
+
+
+def split(array: np.ndarray, number: int, copies: Copies) -> tuple[dict, memoryview]:
+    """The note of an array, and its memory."""
+    part: dict[str, Any] = {"dtype": dtype_note(array.dtype), "shape": list(array.shape)}
+    if not array.flags.writeable:
+        part["readonly"] = True
+    if not array.size or not array.itemsize:
+        return part, memoryview(b"")
+    array = np.asarray(array)
+    dense = forward(array)
+    if not dense.flags.c_contiguous:
+        # Gaps between the elements: without them, in the order that they have.
+        array = without_gaps(array)
+        dense = forward(array)
+        copies.append((number, "strided", dense.nbytes))
+    if not array.flags.c_contiguous:
+        part["strides"] = list(array.strides)
+    offset = sum(-stride * (length - 1) for length, stride in zip(array.shape, array.strides) if stride < 0)
+    if offset:
+        part["offset"] = offset
+    return part, octets(dense)
+
+
+def join(part: dict, memory: Any, writable: bool | None) -> np.ndarray:
+    """The array that a note describes, in its memory."""
+    dtype = dtype_of(part["dtype"])
+    shape = tuple(part["shape"])
+    if not dtype.itemsize or not math.prod(shape):
+        array = np.empty(shape, dtype)
+    else:
+        strides = part.get("strides")
+        if writable and memoryview(memory).readonly:
+            memory = bytearray(memory)
+        # numpy checks that they do not lead out of the memory.
+        array = np.ndarray(
+            shape, dtype, memory, part.get("offset", 0), None if strides is None else tuple(strides)
+        )
+    if writable is False or writable is None and part.get("readonly"):
+        array.flags.writeable = False
+    return array
+
+
+def forward(array: np.ndarray) -> np.ndarray:
+    """The same memory with the longest stride first, none of them negative or 0."""
+    one = tuple(
+        0 if stride == 0 or length == 1 else slice(None, None, -1 if stride < 0 else None)
+        for length, stride in zip(array.shape, array.strides)
+    )
+    # An array also where no axis is left.
+    array = array[(*one, ...)]
+    return array.transpose(sorted(range(array.ndim), key=lambda axis: -array.strides[axis]))
+
+
+def without_gaps(array: np.ndarray) -> np.ndarray:
+    """A copy in the order of the elements, whose axes without a stride have none in it either."""
+    one = array[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)].copy(
+        order="K"
+    )
+    strides = [0 if stride == 0 else own for stride, own in zip(array.strides, one.strides)]
+    return np.lib.stride_tricks.as_strided(one, array.shape, strides)
+
+
+def octets(array: Any) -> memoryview:
+    """The memory of an array without gaps, as bytes."""
+    return memoryview(array.reshape(-1).view("u1"))
+
+
+def dtype_note(dtype: np.dtype) -> Any:
+    """A dtype as JSON; `Unsupported` if it is of objects, or of somebody's own."""
+    if dtype.hasobject or dtype.metadata is not None:
+        raise Unsupported(f"no part holds {dtype}")
+    note: Any
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        note = {"base": dtype_note(base), "shape": list(shape)}
+    elif dtype.names is not None:
+        fields = [dtype.fields[name] for name in dtype.names]  # type: ignore[index]
+        note = {
+            "names": list(dtype.names),
+            "formats": [dtype_note(field[0]) for field in fields],
+            "offsets": [field[1] for field in fields],
+            "itemsize": dtype.itemsize,
+        }
+        if any(len(field) > 2 for field in fields):
+            note["titles"] = [field[2] if len(field) > 2 else None for field in fields]  # type: ignore[misc]
+        if dtype.isalignedstruct:
+            note["aligned"] = True
+        if dtype.type is np.record:
+            note["record"] = True
+    else:
+        note = dtype.str
+    again = dtype_of(note)
+    if again != dtype or again.type is not dtype.type:
+        raise Unsupported(f"no part holds {dtype}")
+    return note
+
+
+def dtype_of(note: Any) -> np.dtype:
+    """The dtype that a note describes."""
+    if isinstance(note, str):
+        dtype = np.dtype(note)
+    elif "base" in note:
+        dtype = np.dtype((dtype_of(note["base"]), tuple(note["shape"])))
+    else:
+        known: Any = {key: note[key] for key in ("names", "offsets", "itemsize", "titles") if key in note}
+        known["formats"] = [dtype_of(one) for one in note["formats"]]
+        dtype = np.dtype(known, align=bool(note.get("aligned")))
+        if note.get("record"):
+            dtype = np.dtype((np.record, dtype))
+    if dtype.hasobject:
+        raise DecodeError(f"{dtype} has objects, whose addresses no frame can hold")
+    return dtype

@@ -1,0 +1,165 @@
+"""Sparse arrays and matrices of scipy → frames and back: each is a few arrays of numpy."""
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from arrow_frames import _note, _parts
+from arrow_frames._errors import needed
+from arrow_frames._native import DecodeError
+
+FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
+
+
+def kind_of(obj) -> str | None:
+    """The kind of a sparse array or matrix, if it is one of scipy's own classes."""
+    sparse: Any = sys.modules.get("scipy.sparse")
+    if (
+        sparse is None
+        or not sparse.issparse(obj)
+        or type(obj) is not getattr(sparse, type(obj).__name__, None)
+    ):
+        return None
+    return f"scipy.{type(obj).__name__}" if obj.format in FORMATS else None
+
+
+def encode(obj, compression: str | None):
+    """Header, frames and copies."""
+    note = {**_note.new(f"scipy.{type(obj).__name__}"), "shape": list(obj.shape)}
+    if obj.format in ("csr", "csc", "bsr"):
+        parts = [obj.data, obj.indices, obj.indptr]
+        # What was found out, so that nobody looks again; what was not, is not known there either.
+        flags = {name: vars(obj).get(f"_{name}") for name in ("has_sorted_indices", "has_canonical_format")}
+        note |= {name: bool(value) for name, value in flags.items() if value is not None}
+    elif obj.format == "coo":
+        parts = [obj.data, *(obj.coords if hasattr(obj, "coords") else (obj.row, obj.col))]
+        note["has_canonical_format"] = bool(obj.has_canonical_format)
+    elif obj.format == "dia":
+        parts = [obj.data, obj.offsets]
+    elif obj.format == "dok":
+        return _parts.encode({**note, "dtype": obj.dtype.str}, of_dok(obj), compression)
+    else:
+        parts = of_lil(obj)
+        note["dtype"] = obj.dtype.str
+    return _parts.encode(note, parts, compression)
+
+
+def decode(note: dict, buffers: list, writable: bool | None):
+    """The sparse array or matrix of a note."""
+    needed("scipy", "a sparse array")
+    from scipy import sparse
+
+    name = note["kind"].partition(".")[2]
+    known = getattr(sparse, name)
+    shape = tuple(note["shape"])
+    parts = _parts.decode(note, buffers, writable)
+    form = name.partition("_")[0]
+    if form == "dok":
+        return to_dok(known, shape, np.dtype(note["dtype"]), parts)
+    if form == "lil":
+        return to_lil(known, shape, np.dtype(note["dtype"]), parts)
+    data, *places = parts
+    check(form, shape, data, places)
+    # Not by its parts: the constructor would look through them, and narrow the indices.
+    blocks = {"blocksize": data.shape[1:]} if form == "bsr" else {}
+    made = known(shape, dtype=data.dtype, **blocks)
+    made.data = data
+    if form == "coo" and hasattr(made, "coords"):
+        made.coords = tuple(places)
+    else:
+        for attribute, part in zip(ATTRIBUTES[form], places):
+            setattr(made, attribute, part)
+    for flag in ("has_sorted_indices", "has_canonical_format"):
+        if flag in note:
+            setattr(made, flag, note[flag])
+    return made
+
+
+#: What holds the places of the values.
+ATTRIBUTES = {
+    "csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "bsr": ("indices", "indptr"), "coo": ("row", "col"),
+    "dia": ("offsets",),
+}  # fmt: skip
+
+
+def check(form: str, shape: tuple, data: np.ndarray, places: list[np.ndarray]) -> None:
+    """Refuses places that lead out of the array: scipy's routines look at memory there."""
+    if any(place.ndim != 1 or place.dtype.kind != "i" for place in places):
+        raise DecodeError(f"a {form} array whose places are no integers")
+    if form == "dia":
+        if data.ndim != 2 or len(data) != len(places[0]):
+            raise DecodeError(f"a dia array of {len(data)} diagonals, and {len(places[0])} offsets")
+        return
+    if form == "coo":
+        if len(places) != len(shape) or any(len(place) != len(data) for place in places):
+            raise DecodeError(
+                f"a coo array of {len(data)} values in {len(shape)} axes whose places are others"
+            )
+        for place, length in zip(places, shape):
+            within(form, place, length)
+        return
+    indices, indptr = places
+    major, minor = (shape[-1], shape[0]) if form == "csc" else (shape[0] if len(shape) == 2 else 1, shape[-1])
+    if form == "bsr":
+        if data.ndim != 3 or not data.shape[1] or not data.shape[2]:
+            raise DecodeError("a bsr array without blocks")
+        major, minor = major // data.shape[1], minor // data.shape[2]
+    if len(indptr) != major + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise DecodeError(f"a {form} array of {major} rows whose starts are others")
+    if indptr[-1] > len(indices) or len(indices) != len(data):
+        raise DecodeError(
+            f"a {form} array of {len(data)} values, {len(indices)} places and {indptr[-1]} in rows"
+        )
+    within(form, indices, minor)
+
+
+def within(form: str, places: np.ndarray, length: int) -> None:
+    if len(places) and not 0 <= places.min() <= places.max() < length:
+        raise DecodeError(f"a {form} array with places beyond the {length} that there are")
+
+
+def of_dok(obj) -> list[np.ndarray]:
+    """The places and the values of a dictionary of keys, in its order."""
+    items = dict(obj.items())
+    places = np.array(list(items), np.int64).reshape(len(items), obj.ndim)
+    return [places, np.fromiter(items.values(), obj.dtype, len(items))]
+
+
+def to_dok(known, shape: tuple, dtype: np.dtype, parts: list):
+    places, values = parts
+    if places.shape != (len(values), len(shape)):
+        raise DecodeError(f"a dok array of {len(values)} values, and {len(places)} places")
+    for axis, length in enumerate(shape):
+        within("dok", places[:, axis], length)
+    made = known(shape, dtype=dtype)
+    keys = map(int, places[:, 0]) if made.ndim == 1 else map(tuple, places.tolist())
+    # Not by its own assignment, which takes a 0 for nothing.
+    own = getattr(made, "_dict", made)
+    for key, value in zip(keys, values):
+        dict.__setitem__(own, key, value)
+    return made
+
+
+def of_lil(obj) -> list[np.ndarray]:
+    """The lengths of the rows of a list of lists, their places and values one behind the other."""
+    lengths = np.fromiter(map(len, obj.rows), np.int64, len(obj.rows))
+    total = int(lengths.sum())
+    places = np.fromiter((place for row in obj.rows for place in row), np.int64, total)
+    return [lengths, places, np.fromiter((value for row in obj.data for value in row), obj.dtype, total)]
+
+
+def to_lil(known, shape: tuple, dtype: np.dtype, parts: list):
+    lengths, places, values = parts
+    if len(lengths) != (shape[0] if len(shape) == 2 else 1) or not int(lengths.sum()) == len(places) == len(
+        values
+    ):
+        raise DecodeError(f"a lil array of {shape[0]} rows, and {len(lengths)} came")
+    within("lil", places, shape[-1])
+    made = known(shape, dtype=dtype)
+    ends = np.cumsum(lengths).tolist()
+    places, values = places.tolist(), values.tolist()
+    for row, (start, end) in enumerate(zip([0, *ends], ends)):
+        made.rows[row] = places[start:end]
+        made.data[row] = values[start:end]
+    return made
