@@ -5,6 +5,7 @@ and returns what the note says of the column: how `_rebuild` makes it again.
 """
 
 import functools
+import importlib.util
 import json
 import pickle
 from typing import Any
@@ -430,12 +431,30 @@ def put_form(columns, place: int, form, type_name: str) -> int:
 
 def put_pickle(columns, place: int, array) -> str:
     """Adds what Python's own pickle makes of an array, its big buffers beside it."""
-    buffers: list[pickle.PickleBuffer] = []
-    data = pickle.dumps(array, 5, buffer_callback=buffers.append)
+    data, buffers = pickled(array)
     mark = json.dumps({"type_name": str(array.dtype), "vendor_name": "python"})
     columns.opaque(place, mark, str(array.dtype), [data, *(buffer.raw() for buffer in buffers)])
     columns.copied(place, "pickled", len(data))
     return "pickle"
+
+
+def pickled(array) -> tuple[bytes, list[pickle.PickleBuffer]]:
+    """The pickle of an array and its buffers: what is of `__main__` is in it, where cloudpickle is there to do so."""
+    buffers: list[pickle.PickleBuffer] = []
+    try:
+        data = pickle.dumps(array, 5, buffer_callback=buffers.append)
+        if b"__main__" not in data:
+            return data, buffers
+    except (pickle.PicklingError, AttributeError, TypeError):
+        if not importlib.util.find_spec("cloudpickle"):
+            raise
+    else:
+        if not importlib.util.find_spec("cloudpickle"):
+            return data, buffers
+    import cloudpickle
+
+    buffers.clear()
+    return cloudpickle.dumps(array, 5, buffer_callback=buffers.append), buffers
 
 
 def unwrapped(array):
