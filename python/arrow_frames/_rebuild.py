@@ -56,7 +56,7 @@ class Rebuild:
             if not 0 <= data <= len(arrays):
                 raise DecodeError(f"the index has {levels} columns, of {len(arrays)} in all")
             labels = self.labels(note["labels"]) if kind != "pandas.Index" else None
-        if not isinstance(arrays, list) or not self.fits(arrays, data, labels):
+        if not isinstance(arrays, list) or not self.fits(note, arrays, data, labels):
             # Somebody has added, taken or moved columns.
             if kind != "pandas.DataFrame":
                 raise DecodeError(f"nothing says what of the columns is the {kind}")
@@ -81,7 +81,7 @@ class Rebuild:
             frame.flags.allows_duplicate_labels = False
         return frame
 
-    def fits(self, arrays: list, data: int, labels) -> bool:
+    def fits(self, note: dict, arrays: list, data: int, labels) -> bool:
         """Whether the columns are those that the note describes, by their number and names."""
         if len(arrays) != len(self.fields):
             return False
@@ -91,8 +91,8 @@ class Rebuild:
         if len(labels) != data:
             return False
         names = [field[0] for field in self.fields[:data]]
-        own = labels.tolist()
-        return names == own or names == [field_name(label) for label in own]
+        own = note["labels"].get("names")
+        return names == own or names == [field_name(label) for label in own or labels.tolist()]
 
     def refitted(self, arrays: list, data: int, labels):
         """What the note says of the columns that are there now, which are brought into the order that it has."""
