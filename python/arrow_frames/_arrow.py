@@ -36,6 +36,10 @@ def encode(obj, kind: str, target: str, writable: bool, compression):
         obj = obj.to_frame()
     elif kind in ("pyarrow.RecordBatch", "pyarrow.ChunkedArray", "pyarrow.Array", "arrow.Array"):
         obj = reader(needed("pyarrow", f"an object such as {type(obj).__name__}"), obj)
+    if kind.startswith("polars.") and any("Null" in str(dtype) for dtype in obj.dtypes):
+        # polars hands over a buffer of a type that has none, which pyarrow takes.
+        needed("pyarrow", "a column of polars of type Null")
+        obj = obj.to_arrow()
     if not hasattr(obj, "__arrow_c_stream__") and hasattr(obj, "to_reader"):
         obj = obj.to_reader()
     # A table is what a stream is read as anyway.

@@ -5,24 +5,31 @@ import json
 from typing import Any
 
 from arrow_frames import _native, _note
+from arrow_frames._native import ArrowFramesError
 
 
 class Inspection:
     """A table of the columns; `str` of it is text, and notebooks show it as HTML."""
 
-    def __init__(self, kind: str, rows: int, columns: list[dict]) -> None:
+    def __init__(self, kind: str, rows: int | None, columns: list[dict]) -> None:
         self.kind = kind
         self.rows = rows
         self.columns = columns
 
     def __repr__(self) -> str:
-        lines = [f"{self.kind}: {self.rows:,} rows × {len(self.columns)} columns"]
+        lines = [self.title()]
         width = max((len(column["name"]) for column in self.columns), default=0)
         for column in self.columns:
             lines.append(
                 f"  {column['name']:<{width}}  {column['travels']:<6}  {column['type']}  {column['bytes']:,} B"
             )
         return "\n".join(lines)
+
+    def title(self) -> str:
+        """What it is, and how much of it."""
+        if self.rows is None:
+            return f"{self.kind}: {len(self.columns)} buffers"
+        return f"{self.kind}: {self.rows:,} rows × {len(self.columns)} columns"
 
     def _repr_html_(self) -> str:
         keys = ("name", "travels", "type", "bytes")
@@ -31,7 +38,7 @@ class Inspection:
         )
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         head = "".join(f"<th>{key}</th>" for key in keys)
-        title = html.escape(f"{self.kind}: {self.rows:,} rows")
+        title = html.escape(self.title())
         return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
@@ -46,6 +53,8 @@ def inspect(header: Any, frames: Any = None) -> Inspection:
     """
     decoded = _native.decode_stream(header) if frames is None else _native.decode(header, list(frames))
     note = _note.of(dict(decoded.metadata))
+    if (buffers := decoded.object()) is not None:
+        return Inspection(str(note.get("kind", "object")), None, of_object(note, buffers))
     columns = []
     for at, (name, _, _, _, mark) in enumerate(decoded.fields):
         shown, size = "", 0
@@ -60,6 +69,32 @@ def inspect(header: Any, frames: Any = None) -> Inspection:
             {"name": name, "travels": "native" if mark is None else "opaque", "type": shown, "bytes": size}
         )
     return Inspection(str(note.get("kind", "arrow")), decoded.rows, columns)
+
+
+def of_object(note: dict, buffers: list[memoryview]) -> list[dict]:
+    """The pickle of an object and its buffers: what each is, as far as that is written down."""
+    described = [{"name": "pickle", "travels": "opaque", "type": "not run", "bytes": buffers[0].nbytes}]
+    parts = [part for part in note.get("parts", []) if isinstance(part, dict)]
+    known = (
+        [f"{part.get('dtype')} {part.get('shape')}" for part in parts]
+        if len(parts) == len(buffers) - 1
+        else []
+    )
+    for number, buffer in enumerate(buffers[1:]):
+        shown = known[number] if known else buffer_type(buffer)
+        described.append({"name": f"[{number}]", "travels": "opaque", "type": shown, "bytes": buffer.nbytes})
+    return described
+
+
+def buffer_type(buffer: memoryview) -> str:
+    """What a buffer of a pickle is: the header of a dataframe, whose frames are the next ones, or any bytes."""
+    if buffer[:4] != b"\xff\xff\xff\xff":
+        return "buffer"
+    try:
+        fields, metadata = _native.schema(buffer)
+    except ArrowFramesError:
+        return "buffer"
+    return f"header of a {_note.of(dict(metadata)).get('kind', 'pyarrow.Table')} of {len(fields)} columns"
 
 
 def type_name(mark: str) -> str:
