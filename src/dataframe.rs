@@ -95,8 +95,9 @@ impl DataFrame {
         Ok(Self::new_unchecked(schema, batches.into_iter().map(Batch::from).collect()))
     }
 
-    /// One object that is no dataframe: no fields, no rows, and a batch that carries its pickle
-    /// and the pickle's out-of-band buffers, as [`Batch::with_object`] says.
+    /// One object that is no dataframe: its pickle (protocol 5), then the pickle's out-of-band
+    /// buffers. They pass through this crate untouched; nothing is executed. There are no fields
+    /// and no rows, and one batch, which carries them. Source: PEP 574.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -107,12 +108,18 @@ impl DataFrame {
     /// let object = vec![Buffer::from(b"\x80\x05\x97."), Buffer::from(b"abc")];
     /// let frames = to_buffers(&DataFrame::of_object(object), Target::Arrow)?;
     /// let df = from_buffers(frames)?;
-    /// assert_eq!(df.batches()[0].object().unwrap()[1].as_slice(), b"abc");
+    /// assert_eq!(df.object().unwrap()[1].as_slice(), b"abc");
     /// # Ok(()) }
     /// ```
     pub fn of_object(buffers: Vec<Buffer>) -> Self {
-        let batch = Batch::new_unchecked(Vec::new(), 0, Metadata::new()).with_object(buffers);
+        let batch = Batch::new_unchecked(Vec::new(), 0, Metadata::new()).with_object(Some(buffers));
         Self::new_unchecked(Arc::new(Schema::empty()), vec![batch])
+    }
+
+    /// The pickle of an object that is no dataframe, then its out-of-band buffers; none of a
+    /// dataframe.
+    pub fn object(&self) -> Option<&[Buffer]> {
+        self.batches.iter().find_map(Batch::object)
     }
 
     /// The same columns with other metadata of the schema.
@@ -246,15 +253,14 @@ impl Batch {
         &self.metadata
     }
 
-    /// Adds an object that is no column: its pickle (protocol 5), then the pickle's out-of-band
-    /// buffers. They pass through this crate untouched, behind the columns; nothing is executed.
-    pub fn with_object(mut self, buffers: Vec<Buffer>) -> Self {
-        self.object = Some(buffers.into());
+    /// Adds an object that is no column, if there is one.
+    pub(crate) fn with_object(mut self, buffers: Option<Vec<Buffer>>) -> Self {
+        self.object = buffers.map(Arc::from);
         self
     }
 
-    /// The pickle of an object that is no column, then its out-of-band buffers.
-    pub fn object(&self) -> Option<&[Buffer]> {
+    /// The buffers of an object that is no column.
+    pub(crate) fn object(&self) -> Option<&[Buffer]> {
         self.object.as_deref()
     }
 

@@ -64,7 +64,8 @@ impl Error {
             | PlaceLost
             | CodecDisabled { .. }
             | Inexact { .. }
-            | Opaque { .. } => Fault::Caller,
+            | Opaque { .. }
+            | WholeObject { columns: 0 } => Fault::Caller,
             Limit { .. } | CopyLimit { .. } | Pickle { refused: PickleFault::Budget { .. }, .. } => {
                 Fault::Limit
             }
@@ -347,6 +348,11 @@ pub enum ErrorKind {
         /// Why it has no Arrow values.
         reason: Box<Error>,
     },
+    /// One whole object where columns were asked for, or where columns are.
+    WholeObject {
+        /// The columns beside it: none, unless the stream is malformed.
+        columns: usize,
+    },
     /// A column that no pickle carries without changing it.
     Inexact {
         /// The column.
@@ -623,6 +629,12 @@ impl fmt::Display for ErrorKind {
                     f,
                     "column {column:?} is opaque (a pickled {type_name}) and has no Arrow values: {reason}"
                 )
+            }
+            WholeObject { columns: 0 } => {
+                write!(f, "what was sent is one pickled object, and no dataframe: `DataFrame::object` has it")
+            }
+            WholeObject { columns } => {
+                write!(f, "what was sent is one whole object, and has {columns} columns beside it")
             }
             Inexact { column, reason } => write!(
                 f,

@@ -143,8 +143,15 @@ def frames_of(pickler, obj):
     return object_again, (pickle.PickleBuffer(header), *map(pickle.PickleBuffer, frames))
 
 
+# Pickles name them where they will be, whatever the files are called.
+array_again.__module__ = "arrow_frames"
+
+
 def object_again(header: Any, *frames: Any):
     """The object of a header and frames inside a pickle that was allowed: what it calls."""
     from arrow_frames._codec import from_buffers
 
     return from_buffers(header, frames, allow_pickle=True)
+
+
+object_again.__module__ = "arrow_frames"

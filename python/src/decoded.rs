@@ -275,14 +275,14 @@ impl Decoded {
 
     /// The pickle of an object that is no column, and its buffers, if there is one.
     fn object<'py>(&self, py: Python<'py>) -> Result<Option<Vec<Bound<'py, PyMemoryView>>>> {
-        let Some(buffers) = self.df.batches().first().and_then(Batch::object) else { return Ok(None) };
+        let Some(buffers) = self.df.object() else { return Ok(None) };
         let mut regions = self.regions();
         buffers.iter().map(|buffer| regions.memory(buffer, false).view(py)).collect::<Result<_>>().map(Some)
     }
 
     /// Why Python should not be given the pickle of that object, if it should not.
     fn object_refused(&self, py: Python<'_>) -> Option<String> {
-        let buffers = self.df.batches().first().and_then(Batch::object)?;
+        let buffers = self.df.object()?;
         let checked = py.detach(|| Pickle::parse(buffers).and_then(|pickle| pickle.check()));
         checked.err().map(|error| error.to_string())
     }

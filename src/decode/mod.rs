@@ -353,10 +353,7 @@ impl Decoder {
                 } else {
                     let (columns, object) = stream.batch(&meta, &mut work)?;
                     let batch = Batch::new_unchecked(columns, meta.rows, message.metadata());
-                    batches.push(match object {
-                        None => batch,
-                        Some(buffers) => batch.with_object(buffers),
-                    });
+                    batches.push(batch.with_object(object));
                 }
             }
             is_first = false;
@@ -434,6 +431,9 @@ impl Stream {
         let mut payload = reader.payload(&self.wanted)?;
         reader.finish()?;
         let object = payload.remove(&opaque::WHOLE_OBJECT);
+        if object.is_some() && !fields.is_empty() {
+            return Err(ErrorKind::WholeObject { columns: fields.len() }.into());
+        }
         for (index, place, type_name) in opaque_columns {
             let (Some(slot), Some(buffers)) = (columns.get_mut(place), payload.remove(&index)) else {
                 return Err(ErrorKind::PayloadLost { column: self.wire.column_name(index).to_owned() }.into());

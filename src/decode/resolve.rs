@@ -23,6 +23,9 @@ pub(crate) enum Unknown {
 /// The dataframe with Arrow arrays for its opaque columns. What their pickles were made of
 /// is put back: field, and what the pandas metadata said of it.
 pub(crate) fn resolve(df: DataFrame, copies: &mut CopyBudget, unknown: Unknown) -> Result<DataFrame> {
+    if unknown == Unknown::IsAnError && df.object().is_some() {
+        return Err(ErrorKind::WholeObject { columns: 0 }.into());
+    }
     let schema = df.schema();
     let is_arrow = |field: &FieldRef| !opaque::is_marked(field);
     if !schema.metadata().contains_key(pandas::KEY) && schema.fields().iter().all(is_arrow) {
