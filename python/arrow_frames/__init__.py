@@ -24,7 +24,6 @@ from arrow_frames._codec import (
 )
 from arrow_frames._errors import MissingLibraryError, UntrustedPickleError
 from arrow_frames._inspect import inspect
-from arrow_frames._object import array_again, object_again  # noqa: F401 - pickles name them
 from arrow_frames._native import (
     Array,
     ArrowFramesError,
@@ -34,6 +33,7 @@ from arrow_frames._native import (
     Stream,
     __version__,
 )
+from arrow_frames._object import array_again, object_again  # noqa: F401 - pickles name them
 
 __all__ = [
     "Array",

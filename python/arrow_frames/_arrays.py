@@ -5,7 +5,6 @@ and returns what the note says of the column: how `_rebuild` makes it again.
 """
 
 import functools
-import importlib.util
 import json
 import pickle
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from arrow_frames._errors import optional
 from arrow_frames._native import Call, Objects, OutOfBand
 from arrow_frames._native import pickle as written
 from arrow_frames._values import is_unicode
@@ -443,18 +443,15 @@ def pickled(array) -> tuple[bytes, list[pickle.PickleBuffer]]:
     buffers: list[pickle.PickleBuffer] = []
     try:
         data = pickle.dumps(array, 5, buffer_callback=buffers.append)
-        if b"__main__" not in data:
-            return data, buffers
+        needs_more = b"__main__" in data
     except (pickle.PicklingError, AttributeError, TypeError):
-        if not importlib.util.find_spec("cloudpickle"):
+        if (cloudpickle := optional("cloudpickle")) is None:
             raise
-    else:
-        if not importlib.util.find_spec("cloudpickle"):
-            return data, buffers
-    import cloudpickle
-
-    buffers.clear()
-    return cloudpickle.dumps(array, 5, buffer_callback=buffers.append), buffers
+        needs_more = True
+    if needs_more and (cloudpickle := optional("cloudpickle")) is not None:
+        buffers.clear()
+        data = cloudpickle.dumps(array, 5, buffer_callback=buffers.append)
+    return data, buffers
 
 
 def unwrapped(array):

@@ -24,3 +24,11 @@ def needed(library: str, why: str):
         return __import__(library)
     except ImportError as error:
         raise MissingLibraryError(f"{why} needs {library}: pip install {library}") from error
+
+
+def optional(library: str):
+    """The library, if it is installed."""
+    try:
+        return __import__(library)
+    except ImportError:
+        return None

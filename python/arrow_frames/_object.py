@@ -4,13 +4,14 @@ What the pickler meets of ours it leaves to these: a dataframe becomes a header 
 may look at; an array its memory, and how it lies there.
 """
 
+import functools
 import io
 import json
 import pickle
 from typing import Any
 
 from arrow_frames import _note
-from arrow_frames._errors import UntrustedPickleError
+from arrow_frames._errors import UntrustedPickleError, optional
 from arrow_frames._native import ArrowFramesError, DecodeError, encode_object
 
 KIND = "python.object"
@@ -31,19 +32,19 @@ def dumps(obj: Any) -> tuple[list, list]:
     pickler = pickler_class()(file, protocol=5, buffer_callback=beside.append)
     pickler.copies = []
     pickler.dump(obj)
-    return [file.getbuffer(), *map(raw, beside)], pickler.copies
-
-
-def decode(decoded, allow_pickle: bool, writable: bool | None) -> Any:
-    """The object, if its pickle may be loaded."""
-    return loaded(decoded, allow_pickle, writable)
+    return [file.getbuffer(), *(buffer.raw() for buffer in beside)], pickler.copies
 
 
 def loaded(decoded, allow_pickle: bool, writable: bool | None) -> Any:
     """What the pickle of an object is, if it is a form of ours or may be loaded anyway."""
-    buffers: list = buffers_of(decoded)
+    buffers = buffers_of(decoded)
     if not allow_pickle and (refused := decoded.object_refused()) is not None:
         raise UntrustedPickleError("the object", refused)
+    return unpickled(buffers, writable)
+
+
+def unpickled(buffers: list, writable: bool | None) -> Any:
+    """What a pickle and its buffers are. What the buffers are when they are not as they were."""
     if writable:
         buffers = [bytearray(buffer) if buffer.readonly else buffer for buffer in buffers]
     elif writable is False:
@@ -59,46 +60,22 @@ def buffers_of(decoded) -> list[memoryview]:
     return buffers
 
 
-def raw(buffer: pickle.PickleBuffer) -> memoryview:
-    """The bytes of a buffer."""
-    return buffer.raw()
-
-
+@functools.cache
 def pickler_class() -> type:
     """The pickler: cloudpickle's, where there is one, which knows functions and classes of `__main__`."""
-    global _pickler
-    if _pickler is None:
-        try:
-            import cloudpickle
-
-            base: Any = cloudpickle.Pickler
-        except ImportError:
-            base = pickle.Pickler
-        _pickler = type("Pickler", (base,), {"reducer_override": _reducer(base)})
-    return _pickler
-
-
-_pickler: Any = None
-
-
-def _reducer(base):
-    """What says how an object is pickled: by frames, or as it would be otherwise."""
-    otherwise = getattr(base, "reducer_override", None)
+    base: Any = getattr(optional("cloudpickle"), "Pickler", pickle.Pickler)
+    otherwise = getattr(base, "reducer_override", lambda *_: NotImplemented)
 
     def reducer_override(self, obj):
-        kind = type(obj)
-        library = kind.__module__.partition(".")[0]
+        library = type(obj).__module__.partition(".")[0]
+        made = NotImplemented
         if library == "numpy":
             made = array_parts(self, obj)
         elif library in ("pandas", "pyarrow", "polars", "scipy"):
             made = frames_of(self, obj)
-        else:
-            made = NotImplemented
-        if made is NotImplemented and otherwise is not None:
-            return otherwise(self, obj)
-        return made
+        return otherwise(self, obj) if made is NotImplemented else made
 
-    return reducer_override
+    return type("Pickler", (base,), {"reducer_override": reducer_override})
 
 
 def array_parts(pickler, array):

@@ -3,9 +3,7 @@
 import base64
 import datetime
 import functools
-import importlib.util
 import json
-import pickle
 from typing import Any
 
 import numpy as np
@@ -13,8 +11,9 @@ import pandas as pd
 
 from arrow_frames import _note, _values
 from arrow_frames._arrays import FORMATS, MAJOR, field_name, period_name, unwrapped, zone_library, zone_name
-from arrow_frames._errors import UntrustedPickleError, needed
+from arrow_frames._errors import UntrustedPickleError, needed, optional
 from arrow_frames._native import ArrowFramesError, DecodeError
+from arrow_frames._object import unpickled
 
 # The formats of Arrow's C data interface as numpy's dtypes; `?` and complex ones are numpy's own.
 DTYPES = {format: np.dtype("<" + code) for code, format in FORMATS.items()}
@@ -270,7 +269,7 @@ class Rebuild:
         if refused is not None and not self.allow_pickle:
             raise UntrustedPickleError(f"column {name!r}", refused)
         try:
-            loaded = loads(buffers, self.writable)
+            loaded = unpickled(buffers, self.writable)
         except Exception as error:
             if refused is not None:
                 raise
@@ -389,15 +388,6 @@ class Rebuild:
         if self.writable is False and array.flags.writeable:
             array.flags.writeable = False
         return array
-
-
-def loads(buffers: list, writable: bool | None):
-    """Unpickles. What the buffers are when they are not as they were."""
-    if writable:
-        buffers = [bytearray(buffer) if buffer.readonly else buffer for buffer in buffers]
-    elif writable is False:
-        buffers = [buffer.toreadonly() for buffer in buffers]
-    return pickle.loads(buffers[0], buffers=buffers[1:])
 
 
 def is_numbers(field) -> bool:
@@ -550,9 +540,7 @@ def with_zone(array, library: str):
         from zoneinfo import ZoneInfo
 
         return array.tz_convert(ZoneInfo(name))
-    if library == "pytz" and importlib.util.find_spec("pytz"):
-        import pytz
-
+    if library == "pytz" and (pytz := optional("pytz")) is not None:
         fixed = pytz.FixedOffset(int(zone.utcoffset(None).total_seconds()) // 60) if name[0] in "+-" else None
         return array.tz_convert(fixed or pytz.timezone(name))
     if library == "datetime" and name == "UTC":
