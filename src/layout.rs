@@ -20,6 +20,7 @@ use crate::wire::batch::BatchMeta;
 use crate::wire::envelope::{self, Next};
 use crate::wire::file::Footer;
 use crate::wire::message::{Header, Message};
+use crate::wire::opaque::WHOLE_OBJECT;
 use crate::wire::schema::WireSchema;
 
 /// The messages of frames, a stream or a file, as far as their metadata is sound.
@@ -95,7 +96,8 @@ pub enum MessageKind {
 /// One buffer of a body. A non-empty one is one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BufferLayout {
-    /// The top-level column it belongs to.
+    /// The top-level column it belongs to; [`BufferLayout::OF_OBJECT`] if it is of an object that
+    /// is no column.
     pub column: usize,
     /// What it holds.
     pub part: Part,
@@ -103,6 +105,11 @@ pub struct BufferLayout {
     pub offset: u64,
     /// Its length, without padding.
     pub length: u64,
+}
+
+impl BufferLayout {
+    /// What takes a column's place for the buffers of an object that is no column.
+    pub const OF_OBJECT: usize = WHOLE_OBJECT;
 }
 
 impl Layout {

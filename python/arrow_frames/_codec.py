@@ -19,6 +19,10 @@ KINDS = (
 )  # fmt: skip
 
 
+#: What an Arrow IPC file starts with.
+FILE_MAGIC = b"ARROW1"
+
+
 def to_buffers(
     obj: Any, *, target: str | None = None, writable: bool = False, compression: str | None = None
 ) -> tuple[bytes, list[memoryview]]:
@@ -124,9 +128,18 @@ def load(
     into: str | None = None,
     columns: list | None = None,
 ) -> Any:
-    """Reads one stream from a file (by its name, or open) or a socket, into aligned memory of its own."""
+    """Reads one stream from a file (by its name, or open) or a socket, into aligned memory of its own.
+
+    By its name also an Arrow IPC file.
+    """
     if isinstance(file, (str, os.PathLike)):
         with open(file, "rb", buffering=0) as opened:
+            if opened.read(len(FILE_MAGIC)) == FILE_MAGIC:
+                from arrow_frames._io import whole
+
+                memory = whole(opened)
+                return loads(memory, writable=writable, allow_pickle=allow_pickle, into=into, columns=columns)
+            opened.seek(0)
             return load(opened, writable=writable, allow_pickle=allow_pickle, into=into, columns=columns)
     header, frames = _native.receive(file)
     return from_buffers(

@@ -1,9 +1,12 @@
 """Writing the slices of a stream: vectored where the system can."""
 
+import io
 import os
 import socket
 import tempfile
 from typing import Any
+
+from arrow_frames._native import DecodeError
 
 #: How many slices one system call takes: what Linux allows.
 SLICES = 1024
@@ -40,8 +43,6 @@ def write_named(segments: list[memoryview], path: str) -> int:
 
 def is_raw(file: Any) -> bool:
     """Whether nothing lies between the file and its descriptor."""
-    import io
-
     return isinstance(file, io.FileIO) and hasattr(os, "writev")
 
 
@@ -56,3 +57,15 @@ def vectored(segments: list[memoryview], call) -> None:
             start += 1
         if written:
             waiting[start] = waiting[start][written:]
+
+
+def whole(file: io.FileIO) -> bytearray:
+    """All bytes of a file, in memory that may be written to."""
+    memory = bytearray(os.fstat(file.fileno()).st_size)
+    rest = memoryview(memory)
+    file.seek(0)
+    while rest:
+        if not (read := file.readinto(rest)):
+            raise DecodeError(f"the file ended {len(rest):,} bytes early")
+        rest = rest[read:]
+    return memory

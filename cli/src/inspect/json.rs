@@ -1,6 +1,6 @@
 //! What was found, for programs.
 
-use arrow_frames::{MessageKind, MessageLayout};
+use arrow_frames::{BufferLayout, MessageKind, MessageLayout};
 use arrow_schema::Metadata;
 use serde_json::{Map, Value, json};
 
@@ -42,6 +42,11 @@ fn columns(inspected: &Inspected) -> Vec<Value> {
     columns.collect()
 }
 
+/// The number of a column, or −1 for an object that is no column, as notes have it.
+fn place(column: usize) -> Value {
+    if column == BufferLayout::OF_OBJECT { json!(-1) } else { json!(column) }
+}
+
 fn message(message: &MessageLayout) -> Value {
     let (kind, id, is_delta) = match message.kind {
         MessageKind::Schema => ("schema", None, None),
@@ -51,7 +56,7 @@ fn message(message: &MessageLayout) -> Value {
     };
     let buffers = placed(message).map(|placed| {
         json!({
-            "column": placed.buffer.column,
+            "column": place(placed.buffer.column),
             "part": placed.buffer.part.to_string(),
             "position": placed.position,
             "offset": placed.buffer.offset,

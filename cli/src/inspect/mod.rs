@@ -77,6 +77,9 @@ impl Inspected {
 
     /// The name of a column, of no column: empty.
     fn column_name(&self, column: usize) -> &str {
+        if column == BufferLayout::OF_OBJECT {
+            return "the object";
+        }
         self.fields().get(column).map_or("", |field| field.name())
     }
 }

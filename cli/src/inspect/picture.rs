@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use arrow_frames::MessageLayout;
+use arrow_frames::{BufferLayout, MessageLayout};
 
 use crate::text;
 
@@ -77,7 +77,7 @@ fn labels(cells: &[Option<usize>]) -> String {
     let mut start = 0;
     for run in cells.chunk_by(|left, right| left == right) {
         if let Some(Some(column)) = run.first() {
-            let label = column.to_string();
+            let label = number(*column);
             if label.len() <= run.len() {
                 let _ = write!(out, "{:1$}{label}", "", start - out.len());
             }
@@ -85,6 +85,11 @@ fn labels(cells: &[Option<usize>]) -> String {
         start += run.len();
     }
     out
+}
+
+/// The number of a column; an object that is no column has none.
+fn number(column: usize) -> String {
+    if column == BufferLayout::OF_OBJECT { "–".to_owned() } else { column.to_string() }
 }
 
 /// Each column that can be seen with its share, as many per line as fit.
@@ -105,7 +110,7 @@ fn legend(
         let bytes = bytes.get(column).copied().unwrap_or_default();
         let share = bytes as f64 * 100.0 / message.body_bytes.max(1) as f64;
         let name = text::shortened(&name(*column), 30);
-        entries.push(format!("{} {column} {name} {share:.1} %", pattern(*column)));
+        entries.push(format!("{} {} {name} {share:.1} %", pattern(*column), number(*column)));
     }
     match bytes.len().saturating_sub(seen.len()) {
         0 => {}
