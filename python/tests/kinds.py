@@ -286,10 +286,15 @@ class Own:
 
 def python_objects() -> list[Kind]:
     date, time, delta = datetime.date, datetime.time, datetime.timedelta
-    identity = uuid.UUID(int=2**100 + 3)
+    identity, number = uuid.UUID(int=2**100 + 3), decimal.Decimal("1.50")
     return [
         Kind("objects: text", objects("a", "ב", "", None, NAN)),
         Kind("objects: mixed", objects("a", None, 1.5, 2, True, b"\x00\xff", NAN)),
+        Kind(
+            "objects: of every class that is safe",
+            objects("a", None, 1.5, b"x", 2, (1, "2"), [1], True, number, date(1, 1, 1), time(1), delta(1)),
+            has_index=False,
+        ),
         Kind("objects: bytes", objects(b"", b"abc", bytes(range(256)))),
         Kind("objects: None", objects(None)),
         Kind("objects: NaN", objects(NAN)),
@@ -437,11 +442,12 @@ class Celsius(ExtensionArray):
         return type(self)(self.values.copy())
 
 
-def arrow_types() -> list[Kind]:
+def arrow_samples() -> list[tuple[pa.DataType, list]]:
+    """Types of Arrow, and values of each."""
     day = datetime.date(2020, 2, 29)
     moment = datetime.datetime(2020, 2, 29, 1, 2, 3)
     number = decimal.Decimal("12.34")
-    types: list[tuple] = [
+    return [
         (pa.int8(), [1, None, -128]),
         (pa.uint64(), [2**64 - 1, None, 2**63]),
         (pa.float32(), [1.5, None, NAN]),
@@ -472,6 +478,9 @@ def arrow_types() -> list[Kind]:
         (pa.dictionary(pa.int8(), pa.string()), ["a", None, "b", "a"]),
         (pa.null(), [None]),
     ]
+
+
+def arrow_types() -> list[Kind]:
     kinds = [
         Kind(
             f"ArrowDtype({kind})",
@@ -479,7 +488,7 @@ def arrow_types() -> list[Kind]:
             (2, 0),
             has_index=False,
         )
-        for kind, values in types
+        for kind, values in arrow_samples()
     ]
     kinds.append(
         Kind(
@@ -493,6 +502,7 @@ def arrow_types() -> list[Kind]:
 
 
 def arrow_values(kind: pa.DataType, values: list) -> pa.Array:
+    """An array of 24 rows."""
     if pa.types.is_dictionary(kind):
         text = pa.array(np.resize(np.array(values, object), ROWS).tolist(), kind.value_type)
         return text.dictionary_encode().cast(kind)
@@ -521,6 +531,7 @@ def indexes() -> dict[str, pd.Index]:
             "days": days,
             "days backwards": days[::-1],
             "days, no frequency": pd.DatetimeIndex([*days[:3], pd.NaT, *days[3:5]]),
+            "business days": pd.bdate_range("2020", periods=6),
             "every other business day": pd.date_range("2020", periods=6, freq="2B", name="b"),
             "ends of months": pd.date_range("2020", periods=6, freq=month),
             "quarters": pd.date_range("2020", periods=6, freq=quarter),
@@ -535,6 +546,7 @@ def indexes() -> dict[str, pd.Index]:
                 list("xyxxyz"), categories=["unused", "z", "x", "y"], ordered=True, name="c"
             ),
             "two levels": pd.MultiIndex.from_product([["a", "b"], [1, 2, 3]], names=["p", 4]),
+            "a level that is a range": pd.MultiIndex.from_product([["a", "b"], range(3)]),
             "unused levels": pd.MultiIndex.from_product([list("abc"), pd.date_range("2020", periods=6)])[
                 6:12
             ],
