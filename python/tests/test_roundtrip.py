@@ -91,6 +91,26 @@ def test_rows_that_lie_one_behind_the_other_come_back(name, exchanged):
         check(kind, f"{shape}, among others", frame.assign(s="text", n=1), exchanged)
 
 
+def test_all_kinds_come_back_in_one_dataframe(exchanged):
+    frame = pd.DataFrame({name: kind.column() for name, kind in KINDS.items()})
+    assert_same(frame, exchanged(frame, allow_pickle=True))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_values_are_the_same_for_the_target_arrow(name, exchanged):
+    kind = KINDS[name]
+    found = exchanged(kind.column().to_frame("x"), target="arrow", allow_pickle=not kind.is_safe)
+    assert values(found["x"]) == values(kind.column())
+
+
+def values(column: pd.Series) -> list[str]:
+    """Values as text, all that are missing as one, and moments as those of UTC."""
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        column = column.dt.tz_convert("UTC")
+    is_missing = lambda value: value is None or value is pd.NA or value is pd.NaT or value != value
+    return ["missing" if is_missing(value) else str(value) for value in column]
+
+
 def check(kind: kinds.Kind, shape: str, obj, exchanged) -> None:
     """Sends it, with no more trust than its kind needs."""
     try:

@@ -179,53 +179,6 @@ def test_a_copy_of_booleans_for_arrow_is_named():
     assert af.copies(column, target="arrow") == [(0, "boolean", 125)]
 
 
-def test_arrays_are_as_writable_as_their_memory_or_as_asked():
-    frame = pd.DataFrame(
-        {"f": np.arange(9.0), "z": np.arange(9) * 1j, "t": pd.date_range("2020", periods=9, tz="UTC")}
-    )
-    frame = frame.assign(i=pd.array(range(9), dtype="Int64"), c=pd.Categorical(["a", "b", "c"] * 3))
-    header, frames = af.to_buffers(frame)
-    fixed = [bytes(buffer) for buffer in frames]
-    changeable = [bytearray(buffer) for buffer in frames]
-
-    def flags(buffers, writable):
-        found = af.from_buffers(header, buffers, writable=writable)
-        assert_same(frame, found)
-        return {array.flags.writeable for array in memories(found)}
-
-    assert [flags(fixed, None), flags(changeable, None)] == [{False}, {True}]
-    assert [flags(fixed, True), flags(changeable, True)] == [{True}, {True}]
-    assert [flags(fixed, False), flags(changeable, False)] == [{False}, {False}]
-
-
-def memories(frame: pd.DataFrame) -> list[np.ndarray]:
-    arrays = []
-    for block_ in frame._mgr.blocks:
-        values = block_.values
-        found = [getattr(values, name) for name in ("_ndarray", "_data") if hasattr(values, name)]
-        arrays.append(values if isinstance(values, np.ndarray) else found[0])
-    return arrays
-
-
-def test_only_what_is_read_only_is_copied_where_all_is_to_be_writable():
-    frame = block(2)
-    header, frames = af.to_buffers(frame)
-    mixed = [bytearray(frames[0]), bytes(frames[1])]
-    found = af.from_buffers(header, mixed, writable=True)
-    first, second = (found.iloc[:, place].to_numpy() for place in range(2))
-    assert np.shares_memory(first, np.frombuffer(mixed[0], "u1"))
-    assert not np.shares_memory(second, np.frombuffer(mixed[1], "u1"))
-    found._mgr.blocks[0].values[0, 0] = 9.5
-    assert np.frombuffer(mixed[0])[0] == 9.5
-
-
-def test_what_is_written_into_a_column_is_in_the_frame():
-    memory = bytearray(af.dumps(block(1)))
-    found = af.loads(memory)
-    found._mgr.blocks[0].values[0, 3] = -77.5
-    assert af.loads(memory).iloc[3, 0] == -77.5
-
-
 @pytest.mark.parametrize("shift", [1, 2, 4, 7, 8, 33])
 def test_frames_at_any_address_are_right(shift):
     frame = block(3).assign(
