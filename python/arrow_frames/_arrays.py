@@ -169,6 +169,8 @@ def put_categorical(columns, place: int, codes, categories, ordered, target: str
     put_form(columns, place, form, "category")
     freq = getattr(categories, "freq", None) if categories.dtype.kind in "Mm" else None
     entries = [zone_entry(categories.dtype), None if freq is None else "freq:" + freq.freqstr]
+    if type(categories) is pd.RangeIndex:
+        entries.append(f"range:{categories.start},{categories.stop},{categories.step}")
     return ";".join(entry for entry in entries if entry) or "form"
 
 
@@ -389,11 +391,8 @@ def zone_name(zone, *, as_call: bool = True):
     offset = zone.utcoffset(None)
     if type(zone) is datetime.timezone or type(zone).__name__ == "_FixedOffset":
         seconds = int(offset.total_seconds())
-        if (
-            offset.microseconds == 0
-            and zone.tzname(None) == datetime.timezone(offset).tzname(None)
-            or key is None
-        ):
+        # One that has a name of its own is not known by its offset alone.
+        if offset.microseconds == 0 and zone.tzname(None) in (None, datetime.timezone(offset).tzname(None)):
             if as_call:
                 delta = Call("datetime", "timedelta", 0, seconds)
                 return Call("datetime", "timezone", delta)
