@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from arrow_frames import _arrays, _note, _values
-from arrow_frames._arrays import array_format, field_name, raw
+from arrow_frames._arrays import array_format, field_name, frequency, raw
 from arrow_frames._native import Columns
 
 
@@ -206,19 +206,6 @@ def level_adder(codes, level: pd.Index):
         return "level:" + base64.b64encode(dumps(level)).decode()
 
     return add
-
-
-def frequency(index: pd.Index):
-    """The frequency of datetimes or durations, by its name or as it is."""
-    freq = getattr(index, "freq", None) if isinstance(index, (pd.DatetimeIndex, pd.TimedeltaIndex)) else None
-    if freq is None:
-        return None
-    try:
-        if pd.tseries.frequencies.to_offset(freq.freqstr) == freq:
-            return freq.freqstr
-    except ValueError:
-        pass
-    return _values.encode(freq)
 
 
 def describe(names: list[str], arrays: list, dtypes: list, index: dict) -> str:
