@@ -1,13 +1,18 @@
 """Any object comes back: what is in it and is an array or a dataframe travels as frames."""
 
+import array as typed
 import collections
+import concurrent.futures
+import ctypes
 import dataclasses
 import datetime
 import decimal
 import gc
+import pickle
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 import weakref
 
 import arrow_frames as af
@@ -239,3 +244,88 @@ def test_an_object_that_was_lost_on_the_way_is_missed():
             writer.write_batch(batch)
     with pytest.raises(af.DecodeError, match="lost"):
         af.loads(sink.getvalue(), allow_pickle=True)
+
+
+class OwnsBuffer:
+    """A class that leaves its memory to whoever pickles it, as PEP 574 says."""
+
+    def __init__(self, memory):
+        self.memory = memory
+
+    def __reduce_ex__(self, protocol):
+        assert protocol >= 5
+        return OwnsBuffer, (pickle.PickleBuffer(self.memory),)
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [
+        b"abc",
+        bytearray(b"abc"),
+        typed.array("d", [1.5, 2.5]),
+        (ctypes.c_uint16 * 3)(1, 2, 3),
+        b"",
+        bytearray(9_000),
+    ],
+    ids=lambda memory: type(memory).__name__,
+)
+def test_buffers_of_pep_574_are_frames_as_they_are(memory):
+    header, frames = af.to_buffers([OwnsBuffer(memory), OwnsBuffer(memory)])
+    lent = memoryview(memory).cast("B") if len(memoryview(memory).shape) == 1 else memoryview(memory)
+    if lent.nbytes:
+        addresses = [np.frombuffer(frame, "u1").ctypes.data for frame in frames[1:]]
+        assert addresses == [np.frombuffer(memory, "u1").ctypes.data] * 2
+    found = af.from_buffers(header, frames, allow_pickle=True)
+    assert [bytes(one.memory) for one in found] == [bytes(lent)] * 2
+    if lent.nbytes:
+        assert all(memoryview(one.memory).readonly == lent.readonly for one in found)
+    again = af.loads(af.dumps([OwnsBuffer(memory)]), allow_pickle=True)
+    assert bytes(again[0].memory) == bytes(lent)
+
+
+def test_a_buffer_with_gaps_is_an_error_of_python_s_own():
+    with pytest.raises((BufferError, pickle.PicklingError), match="non-contiguous"):
+        af.to_buffers([OwnsBuffer(memoryview(bytearray(10))[::2])])
+
+
+def test_a_buffer_that_is_missing_or_cut_is_refused():
+    header, frames = af.to_buffers({"a": big(), "b": big()})
+    for some in (frames[:-1], frames[:1], [*frames, b"more"], [frames[0], frames[1][:-8], frames[2]]):
+        with pytest.raises(af.DecodeError):
+            af.from_buffers(header, some, allow_pickle=True)
+
+
+def test_eight_threads_at_once_have_objects_of_their_own():
+    def work(number: int) -> bool:
+        obj = {
+            "a": big() + number,
+            "frame": pd.DataFrame({"a": big() * number}),
+            "m": np.ma.masked_equal(big(), number),
+        }
+        for _ in range(20):
+            found = in_frames(obj, allow_pickle=True)
+            if not (np.array_equal(found["a"], obj["a"]) and found["frame"].equals(obj["frame"])):
+                return False
+            if not (
+                np.array_equal(found["m"].mask, obj["m"].mask) and np.shares_memory(found["a"], obj["a"])
+            ):
+                return False
+        return True
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))
+
+
+def test_objects_with_many_arrays_leave_no_memory_behind():
+    obj = {number: np.full(300, number) for number in range(200)}
+    for _ in range(3):
+        in_frames(obj, allow_pickle=True)
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.take_snapshot()
+    for _ in range(100):
+        in_frames(obj, allow_pickle=True)
+    gc.collect()
+    grown = sum(entry.size_diff for entry in tracemalloc.take_snapshot().compare_to(before, "filename"))
+    tracemalloc.stop()
+    assert grown < 100_000
