@@ -16,6 +16,9 @@ pub enum CopyReason {
     Rebased,
     /// Values gathered because a slice references too little of what it would carry.
     Compacted,
+    /// Elements of a tensor gathered because they do not lie one behind the other: a view with
+    /// gaps, or with strides that are negative or 0.
+    Strided,
     /// A dictionary trimmed to the values in use, or joined with its delta.
     Dictionary,
     /// A frame whose address does not suit its element type.
@@ -38,6 +41,7 @@ impl fmt::Display for CopyReason {
             CopyReason::BitOffset => "bitmap at a bit offset",
             CopyReason::Rebased => "rebased offsets",
             CopyReason::Compacted => "compacted slice",
+            CopyReason::Strided => "strided tensor",
             CopyReason::Dictionary => "dictionary",
             CopyReason::Misaligned => "misaligned frame",
             CopyReason::Compressed => "compression",
@@ -51,7 +55,7 @@ impl fmt::Display for CopyReason {
 /// One kind of copy of one column: how many bytes were written to new memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
-    /// The top-level column.
+    /// The top-level column; of a tensor, the number of its buffer.
     pub column: usize,
     /// Why.
     pub reason: CopyReason,

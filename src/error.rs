@@ -5,6 +5,7 @@ use std::fmt;
 use arrow_schema::{ArrowError, DataType};
 use flatbuffers::InvalidFlatbuffer;
 
+use crate::content::Content;
 use crate::copies::CopyReason;
 use crate::pickle::{Inexact, PickleFault};
 
@@ -146,12 +147,22 @@ pub enum ErrorKind {
         /// Where the message starts.
         position: u64,
     },
-    /// A message of a kind that does not belong in a dataframe (a tensor, or unknown).
+    /// A message of a kind that does not belong where it is: unknown, or a tensor behind another
+    /// message.
     UnexpectedMessage {
         /// Where the message starts.
         position: u64,
         /// The number of its header type.
         header: u8,
+    },
+    /// A dataframe where a tensor is expected, or the other way round.
+    WrongContent {
+        /// Where the message starts.
+        position: u64,
+        /// What was asked for.
+        expected: Content,
+        /// What is there.
+        found: Content,
     },
     /// A RecordBatch or DictionaryBatch where no schema is known.
     SchemaMissing {
@@ -169,6 +180,81 @@ pub enum ErrorKind {
         column: String,
         /// What of it is wrong.
         source: ArrowError,
+    },
+    /// Elements of a tensor whose type is none, or whose values are not of a fixed number of bytes;
+    /// an index of a sparse tensor that is not of integers.
+    TensorType {
+        /// What of it is wrong.
+        source: ArrowError,
+    },
+    /// Levels of a sparse tensor's tree whose indices, or pointers, are of different types.
+    TensorLevels {
+        /// The type of the first level.
+        expected: DataType,
+        /// Another one.
+        found: DataType,
+    },
+    /// A tensor with more bytes than can be addressed.
+    TensorSize {
+        /// The sizes of its dimensions.
+        shape: Vec<usize>,
+        /// Bytes of an element.
+        width: usize,
+    },
+    /// More, or fewer, of something than a tensor has dimensions or elements.
+    TensorCount {
+        /// What is counted.
+        part: Part,
+        /// How many there must be.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// A buffer of a tensor with too few bytes.
+    TensorLength {
+        /// What the buffer holds.
+        part: Part,
+        /// Bytes that it needs.
+        needed: u64,
+        /// Bytes that it has.
+        found: u64,
+    },
+    /// Strides that lead to elements outside the buffer.
+    TensorStrides {
+        /// The sizes of the dimensions.
+        shape: Vec<usize>,
+        /// Bytes from an element to the next one along each.
+        strides: Vec<isize>,
+        /// Where the first element is.
+        offset: usize,
+        /// Bytes of the buffer.
+        length: u64,
+    },
+    /// An index of a sparse tensor outside its dimension.
+    TensorIndex {
+        /// The place of the index among those of its buffer (of a matrix, in row-major order).
+        place: usize,
+        /// The index.
+        index: i128,
+        /// The size of the dimension.
+        limit: usize,
+    },
+    /// Index pointers of a sparse tensor that do not start at 0, descend, or do not end where the
+    /// indices do.
+    TensorPointers {
+        /// The place of the pointer that is wrong, in its buffer.
+        place: usize,
+        /// The pointer.
+        pointer: i128,
+        /// The one before it (0 for the first).
+        before: i128,
+        /// How many indices there are.
+        limit: usize,
+    },
+    /// The axes of a sparse tensor's tree are not each of its dimensions once.
+    TensorAxes {
+        /// The axes.
+        order: Vec<i64>,
     },
     /// The number of frames handed in is not the number that the header names.
     FrameCount {
@@ -381,7 +467,7 @@ pub enum ErrorKind {
     },
     /// More bytes would have to be copied than the caller allows.
     CopyLimit {
-        /// The column.
+        /// The column; of a tensor, which of its buffers.
         column: String,
         /// Why a copy is needed.
         reason: CopyReason,
@@ -477,6 +563,18 @@ pub enum Part {
     Values,
     /// Type ids of a union.
     TypeIds,
+    /// The sizes of a tensor's dimensions.
+    Shape,
+    /// The strides of a tensor.
+    Strides,
+    /// The names of a tensor's dimensions.
+    Names,
+    /// The indices of a sparse tensor's elements.
+    Indices,
+    /// The pointers into those.
+    Pointers,
+    /// The order of the axes of a sparse tensor's index.
+    AxisOrder,
     /// The payload of an opaque column.
     Payload,
     /// The end-of-stream marker.
@@ -505,6 +603,12 @@ impl fmt::Display for Part {
             Part::Views => "views",
             Part::Values => "values",
             Part::TypeIds => "type ids",
+            Part::Shape => "tensor shape",
+            Part::Strides => "tensor strides",
+            Part::Names => "dimension names",
+            Part::Indices => "sparse indices",
+            Part::Pointers => "sparse index pointers",
+            Part::AxisOrder => "axis order",
             Part::Payload => "opaque payload",
             Part::End => "end-of-stream marker",
             Part::Prelude => "count and lengths of frames",
@@ -545,8 +649,38 @@ impl fmt::Display for ErrorKind {
             ),
             UnexpectedMessage { position, header } => write!(
                 f,
-                "the message at byte {position} is of type {header}, which does not belong in a dataframe"
+                "the message at byte {position} is of type {header}, which does not belong there"
             ),
+            WrongContent { position, expected, found } => {
+                write!(f, "the message at byte {position} starts {found}, not {expected}")
+            }
+            TensorType { source } => write!(f, "the tensor has no valid type: {source}"),
+            TensorLevels { expected, found } => {
+                write!(f, "a level of the sparse tensor has numbers of type {found}, the first one {expected}")
+            }
+            TensorSize { shape, width } => {
+                write!(f, "a tensor of shape {shape:?} with elements of {width} bytes cannot be addressed")
+            }
+            TensorCount { part, expected, found } => {
+                write!(f, "the tensor has {found} {part}, {expected} are needed")
+            }
+            TensorLength { part, needed, found } => {
+                write!(f, "the {part} of the tensor need {needed} bytes, the buffer has {found}")
+            }
+            TensorStrides { shape, strides, offset, length } => write!(
+                f,
+                "a tensor of shape {shape:?} with strides {strides:?} that starts at byte {offset} does not fit into its buffer of {length} bytes"
+            ),
+            TensorIndex { place, index, limit } => {
+                write!(f, "index {place} of the sparse tensor is {index}, its dimension has size {limit}")
+            }
+            TensorPointers { place, pointer, before, limit } => write!(
+                f,
+                "index pointer {place} of the sparse tensor is {pointer}, after {before}: they must ascend from 0 to {limit}"
+            ),
+            TensorAxes { order } => {
+                write!(f, "the axes {order:?} are not each dimension of the sparse tensor once")
+            }
             SchemaMissing { position } => {
                 write!(f, "the message at byte {position} comes before any schema")
             }
@@ -570,6 +704,10 @@ impl fmt::Display for ErrorKind {
             Count { column, part, found } => {
                 write!(f, "the message has {found} {part}, too few: column {column:?} needs more")
             }
+            BufferOutside { column, buffer, offset, length, body } if column.is_empty() => write!(
+                f,
+                "buffer {buffer} at {offset} of length {length} does not fit into its body of {body} bytes"
+            ),
             BufferOutside { column, buffer, offset, length, body } => write!(
                 f,
                 "buffer {buffer} (column {column:?}) at {offset} of length {length} does not fit into its body of {body} bytes"
@@ -701,7 +839,9 @@ impl fmt::Debug for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self.kind() {
-            ErrorKind::BadType { source, .. } | ErrorKind::Arrow { source, .. } => Some(source),
+            ErrorKind::BadType { source, .. }
+            | ErrorKind::Arrow { source, .. }
+            | ErrorKind::TensorType { source } => Some(source),
             ErrorKind::CodecFailed { source, .. } | ErrorKind::Io(source) => Some(source),
             _ => None,
         }

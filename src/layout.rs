@@ -16,12 +16,13 @@ use crate::error::{Error, ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
 use crate::transport::{check_dictionary, read_footer};
-use crate::wire::batch::BatchMeta;
+use crate::wire::batch::{BatchMeta, Span};
 use crate::wire::envelope::{self, Next};
 use crate::wire::file::Footer;
 use crate::wire::message::{Header, Message};
 use crate::wire::opaque::WHOLE_OBJECT;
 use crate::wire::schema::WireSchema;
+use crate::wire::tensor;
 
 /// The messages of frames, a stream or a file, as far as their metadata is sound.
 ///
@@ -49,7 +50,7 @@ pub struct Layout {
     pub schema: Option<SchemaRef>,
     /// The messages in front of the first fault.
     pub messages: Vec<MessageLayout>,
-    /// Whether the end-of-stream marker (of a file: its footer) was met.
+    /// Whether the end-of-stream marker (of a file: its footer; of a tensor: its message) was met.
     pub is_finished: bool,
     /// The first fault.
     pub error: Option<Error>,
@@ -91,13 +92,17 @@ pub enum MessageKind {
     },
     /// Rows.
     Batch,
+    /// A tensor, which is a stream of its own.
+    Tensor,
+    /// A sparse tensor, which is a stream of its own.
+    SparseTensor,
 }
 
 /// One buffer of a body. A non-empty one is one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BufferLayout {
     /// The top-level column it belongs to; [`BufferLayout::OF_OBJECT`] if it is of an object that
-    /// is no column.
+    /// is no column; of a tensor, its number.
     pub column: usize,
     /// What it holds.
     pub part: Part,
@@ -158,6 +163,11 @@ impl Builder {
                     if has_bodies {
                         position = position.saturating_add(body.check(bytes)?);
                     }
+                    let kind = self.layout.messages.last().map(|message| message.kind);
+                    if matches!(kind, Some(MessageKind::Tensor | MessageKind::SparseTensor)) {
+                        self.layout.is_finished = true;
+                        return Ok(());
+                    }
                 }
             }
         }
@@ -208,12 +218,17 @@ impl Builder {
             Header::Dictionary { id, is_delta, .. } => {
                 layout.kind = MessageKind::Dictionary { id: *id, is_delta: *is_delta };
             }
+            Header::Tensor(_) | Header::SparseTensor(_) if position > 0 => return Err(message.misplaced()),
+            Header::Tensor(_) => layout.kind = MessageKind::Tensor,
+            Header::SparseTensor(_) => layout.kind = MessageKind::SparseTensor,
         }
         if let Some(meta) = BatchMeta::of(&message)? {
             let wire = self.wire.as_ref().ok_or(ErrorKind::SchemaMissing { position })?;
             layout.rows = meta.rows as u64;
             layout.compression = meta.codec.map(|codec| codec.name());
             layout.buffers = buffers(&meta, layout.kind, wire)?;
+        } else {
+            layout.buffers = tensor_buffers(&message)?;
         }
         let body = Body { start: envelope.metadata.end, length: message.body_length };
         self.layout.messages.push(layout);
@@ -236,6 +251,18 @@ impl Body {
             ErrorKind::Truncated { part: Part::Body, position, needed: self.length, available }.into()
         })
     }
+}
+
+/// The buffers of a tensor, numbered where those of a dataframe have columns.
+fn tensor_buffers(message: &Message<'_>) -> Result<Vec<BufferLayout>> {
+    let (parts, spans) = tensor::buffers(message)?;
+    let buffer = |(column, (part, span)): (usize, (Part, Span))| BufferLayout {
+        column,
+        part,
+        offset: span.offset,
+        length: span.length,
+    };
+    Ok(parts.into_iter().zip(spans).enumerate().map(buffer).collect())
 }
 
 /// Says of each buffer of a message what it holds.

@@ -11,6 +11,8 @@
 //!   [`Frames::packed`] and [`Frames::from_packed`] dask.distributed's blob.
 //! - [`write_frames`], [`StreamSink`] and [`StreamSource`] take streams through writers and
 //!   readers; [`StreamReceiver`] is the reading side without any I/O.
+//! - [`Tensor`] and [`SparseTensor`] are split and rebuilt likewise; [`TensorCodec`] has the options,
+//!   and [`Content`] tells what a header holds.
 //! - [`CopyReport`] says what had to be copied, [`Layout`] what lies where.
 //!
 //! ```
@@ -34,6 +36,7 @@
 //!   body is [`ErrorKind::CodecDisabled`]; nothing else changes.
 //! - `tokio` adds `AsyncStreamSource`, `AsyncStreamSink`, `write_frames_async` and `write_stream_async`.
 //! - `spill` adds the module `spill`: dataframes on disk.
+//! - `ndarray` adds conversions between [`Tensor`] and the arrays of that crate.
 
 #[cfg(not(target_endian = "little"))]
 compile_error!(
@@ -41,6 +44,7 @@ compile_error!(
 );
 
 mod compression;
+mod content;
 mod copies;
 mod dataframe;
 mod decode;
@@ -53,11 +57,13 @@ mod layout;
 mod limits;
 mod pandas;
 pub mod pickle;
+mod tensor;
 mod transport;
 mod wire;
 mod words;
 
 pub use compression::Compression;
+pub use content::Content;
 pub use copies::{Copied, CopyReason, CopyReport};
 pub use dataframe::{Batch, Column, DataFrame, OpaqueColumn};
 pub use decode::{Decoder, from_buffers};
@@ -66,6 +72,7 @@ pub use error::{Error, ErrorKind, Fault, Part, Result};
 pub use frames::Frames;
 pub use layout::{BufferLayout, Layout, MessageKind, MessageLayout};
 pub use limits::Limits;
+pub use tensor::{SparseIndex, SparseTensor, Tensor, TensorCodec, TensorElement};
 #[cfg(feature = "spill")]
 pub use transport::spill;
 #[cfg(feature = "tokio")]

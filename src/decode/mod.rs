@@ -25,6 +25,7 @@ mod validate;
 use arrow_buffer::Buffer;
 use arrow_schema::{FieldRef, Metadata, SchemaRef};
 
+use crate::content::Content;
 use crate::copies::{CopyBudget, CopyReport};
 use crate::dataframe::{Batch, Column, DataFrame, OpaqueColumn, project_schema};
 use crate::error::{ErrorKind, Part, Result};
@@ -355,6 +356,8 @@ impl Decoder {
                     let batch = Batch::new_unchecked(columns, meta.rows, message.metadata());
                     batches.push(batch.with_object(object));
                 }
+            } else {
+                return Err(message.unexpected(Content::DataFrame));
             }
             is_first = false;
         }

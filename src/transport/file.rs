@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use arrow_buffer::Buffer;
 
 use super::stream::{Bodies, Piece, Segments, messages, slice_body};
+use crate::content::Content;
 use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
@@ -65,7 +66,10 @@ impl Frames {
         let flatbuffer = |range: &std::ops::Range<usize>| header.get(range.clone()).unwrap_or_default();
         let message = Message::parse(flatbuffer(&first.metadata), 0, &limits)?;
         let Header::Schema(schema) = message.header else {
-            return Err(ErrorKind::SchemaMissing { position: 0 }.into());
+            return Err(match message.content() {
+                Content::DataFrame => ErrorKind::SchemaMissing { position: 0 }.into(),
+                _ => message.unexpected(Content::DataFrame),
+            });
         };
         let schema = WireSchema::read(schema, &limits)?;
 
@@ -92,6 +96,9 @@ impl Frames {
                 Header::Schema(_) => {
                     let position = planned.envelope.start as u64;
                     return Err(ErrorKind::SchemaRepeated { position }.into());
+                }
+                Header::Tensor(_) | Header::SparseTensor(_) => {
+                    return Err(message.unexpected(Content::DataFrame));
                 }
             }
             position = position.saturating_add(metadata_length).saturating_add(planned.body_length);
@@ -251,10 +258,7 @@ fn read_block(
     match (&message.header, is_dictionary) {
         (Header::Dictionary { .. }, true) | (Header::Batch(_), false) => {}
         (Header::Schema(_), _) => return Err(ErrorKind::SchemaRepeated { position: block.offset }.into()),
-        (other, _) => {
-            let header = if matches!(other, Header::Batch(_)) { 3 } else { 2 };
-            return Err(ErrorKind::UnexpectedMessage { position: block.offset, header }.into());
-        }
+        _ => return Err(message.misplaced()),
     }
     // The flatbuffer is written with a prefix of our own, so that the header is uniform.
     write::encapsulate(flatbuffer, 0, header)?;

@@ -210,7 +210,7 @@ impl<R: Read> StreamSource<R> {
         Ok(all.into_iter().collect())
     }
 
-    /// Whether the end marker has come.
+    /// Whether the end marker has come, or the one message of a tensor, which has none.
     pub fn is_finished(&self) -> bool {
         self.receiver.is_marked()
     }

@@ -9,9 +9,11 @@ use bytes::Bytes;
 use memmap2::Mmap;
 
 use super::spill::check_whole;
+use super::stream::take_apart;
 use crate::dataframe::DataFrame;
 use crate::decode::Decoder;
 use crate::error::Result;
+use crate::frames::Frames;
 use crate::limits::Limits;
 
 /// Maps a spilled dataframe: its arrays reference the file, whose pages come into memory when
@@ -54,14 +56,8 @@ use crate::limits::Limits;
 /// messages; [`ErrorKind::BadNumber`](crate::ErrorKind::BadNumber) if something follows its end;
 /// whatever is wrong with its metadata.
 pub unsafe fn map_trusted(path: impl AsRef<Path>) -> Result<DataFrame> {
-    let file = File::open(path)?;
-    // An empty file cannot be mapped, and is cut like any other.
-    if file.metadata()?.len() == 0 {
-        check_whole(None, 0)?;
-    }
     // SAFETY: the caller promises that nobody changes the file while the map is in use.
-    let map = unsafe { Mmap::map(&file)? };
-    let stream = Buffer::from(Bytes::from_owner(map));
+    let stream = unsafe { map(path.as_ref())? };
     let length = stream.len() as u64;
     // SAFETY: the caller promises that the file was written from valid arrays.
     let decoder = unsafe { Decoder::new().with_trusted_data() };
@@ -70,4 +66,54 @@ pub unsafe fn map_trusted(path: impl AsRef<Path>) -> Result<DataFrame> {
     let df = decoder.decode_stream(stream)?;
     check_whole(decoder.end(), length)?;
     Ok(df)
+}
+
+/// Maps a spilled stream of any content: its frames are slices of the file. Metadata and the
+/// places of all frames are checked; what is in the frames is checked by who decodes them, as
+/// [`Tensor::from_frames`](crate::Tensor::from_frames) does.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use arrow_frames::{Tensor, spill};
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("tensor.arrows");
+///
+/// spill::write_encoded(&path, &Tensor::from(vec![1.5, 2.5]).to_frames()?)?;
+///
+/// // SAFETY: this process has just written it, and nothing else knows of it.
+/// let frames = unsafe { spill::map_frames(&path)? };
+/// assert_eq!(Tensor::from_frames(frames)?.values::<f64>(), Some(&[1.5, 2.5][..]));
+/// # Ok(()) }
+/// ```
+///
+/// # Safety
+///
+/// Nobody may change or shorten the file while any frame of it is in use. Deleting or replacing it
+/// by name is no change: the map keeps the old file.
+///
+/// # Errors
+///
+/// As [`map_trusted`].
+pub unsafe fn map_frames(path: impl AsRef<Path>) -> Result<Frames> {
+    // SAFETY: the caller promises that nobody changes the file while the map is in use.
+    let stream = unsafe { map(path.as_ref())? };
+    let (frames, end) = take_apart(&stream, &Limits::DEPTH)?;
+    check_whole(end.map(|end| end as u64), stream.len() as u64)?;
+    Ok(frames)
+}
+
+/// Maps a file that is not empty.
+///
+/// # Safety
+///
+/// Nobody may change or shorten the file while the map is in use.
+unsafe fn map(path: &Path) -> Result<Buffer> {
+    let file = File::open(path)?;
+    // An empty file cannot be mapped, and is cut like any other.
+    if file.metadata()?.len() == 0 {
+        check_whole(None, 0)?;
+    }
+    // SAFETY: the caller promises that nobody changes the file while the map is in use.
+    let map = unsafe { Mmap::map(&file)? };
+    Ok(Buffer::from(Bytes::from_owner(map)))
 }

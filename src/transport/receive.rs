@@ -69,6 +69,8 @@ pub struct StreamReceiver {
     handed_out: usize,
     /// Whether prefixes have 8 bytes, as far as is known.
     long_prefix: bool,
+    /// Whether the message being received is all of the stream: a tensor.
+    is_whole: bool,
     staged: u64,
 }
 
@@ -246,7 +248,7 @@ impl StreamReceiver {
         matches!(self.state, State::Ended { .. })
     }
 
-    /// Whether the end marker has come.
+    /// Whether the end marker has come, or the one message of a tensor, which has none.
     pub fn is_marked(&self) -> bool {
         matches!(self.state, State::Ended { marked: true })
     }
@@ -273,6 +275,7 @@ impl StreamReceiver {
             self.state = State::Metadata;
             self.position = 0;
             self.long_prefix = false;
+            self.is_whole = false;
         }
     }
 
@@ -289,7 +292,9 @@ impl StreamReceiver {
                         self.state = State::Small(pending);
                         return Ok(None);
                     }
-                    return self.small(pending).map(Some);
+                    let frames = self.small(pending)?;
+                    self.end_if_whole();
+                    return Ok(Some(frames));
                 }
                 State::Large { header, body, length } => {
                     if body.missing() > 0 {
@@ -299,6 +304,7 @@ impl StreamReceiver {
                     let (frames, staged) = body.finish()?;
                     self.staged = self.staged.saturating_add(staged);
                     self.position = self.position.saturating_add(length);
+                    self.end_if_whole();
                     return Ok(Some(Frames::new(header, frames)));
                 }
                 ended @ State::Ended { .. } => {
@@ -342,11 +348,13 @@ impl StreamReceiver {
                 let writable = meta.note.as_ref().filter(|_| self.writable && meta.codec.is_none());
                 (meta.frames()?, writable.map(|note| note.writable().to_vec()).unwrap_or_default())
             }
-            None => Default::default(),
+            None => (message.frames()?, Vec::new()),
         };
+        self.is_whole = stream::is_whole(&message)?;
         let header = Buffer::from(self.block.take(end));
         self.position = start.saturating_add(end as u64);
         if body_length == 0 {
+            self.end_if_whole();
             return Ok(Some(Frames::new(header, Vec::new())));
         }
         match usize::try_from(body_length).ok().filter(|length| *length < SMALL) {
@@ -359,6 +367,13 @@ impl StreamReceiver {
             }
         }
         Ok(None)
+    }
+
+    /// Ends the stream behind a message that is all of it.
+    fn end_if_whole(&mut self) {
+        if self.is_whole {
+            self.state = State::Ended { marked: true };
+        }
     }
 
     /// Refuses a message that ends there, if that is too far into the stream.

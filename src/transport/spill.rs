@@ -15,7 +15,7 @@ use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
 
-pub use super::map::map_trusted;
+pub use super::map::{map_frames, map_trusted};
 
 /// Writes a dataframe to a file, straight from its columns; returns the bytes.
 ///
@@ -102,6 +102,19 @@ pub fn read(path: impl AsRef<Path>) -> Result<DataFrame> {
 ///
 /// As [`read`]; [`ErrorKind::Limit`].
 pub fn read_with_limits(path: impl AsRef<Path>, limits: &Limits) -> Result<DataFrame> {
+    let frames = read_frames(path, limits)?;
+    Decoder::new().with_limits(limits.clone()).decode(frames)
+}
+
+/// Reads the frames of a spilled stream into memory, whatever it holds: a
+/// [`Tensor`](crate::Tensor) too.
+///
+/// # Errors
+///
+/// [`ErrorKind::Io`]; [`ErrorKind::Truncated`] if the file was cut,
+/// even between two messages; [`ErrorKind::BadNumber`] if something
+/// follows its end; [`ErrorKind::Limit`]; what is wrong with its metadata.
+pub fn read_frames(path: impl AsRef<Path>, limits: &Limits) -> Result<Frames> {
     let mut source = StreamSource::new(File::open(path)?).with_limits(limits.clone());
     let frames = source.read_all()?;
     let position = source.position();
@@ -109,7 +122,7 @@ pub fn read_with_limits(path: impl AsRef<Path>, limits: &Limits) -> Result<DataF
     let (mut file, _) = source.into_parts();
     let trailing = io::copy(&mut file, &mut io::sink())?;
     check_whole(end, position.saturating_add(trailing))?;
-    Decoder::new().with_limits(limits.clone()).decode(frames)
+    Ok(frames)
 }
 
 /// Checks that a file of that length holds a stream that came to its end there, and nothing else.

@@ -3,10 +3,11 @@
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 
+use crate::content::Content;
 use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
-use crate::wire::batch::{BatchMeta, Span};
+use crate::wire::batch::Span;
 use crate::wire::envelope::{self, Next};
 use crate::wire::message::Message;
 
@@ -83,7 +84,7 @@ impl Frames {
     /// once, [`Decoder::decode_stream`](crate::Decoder::decode_stream) reads the metadata once.
     ///
     /// A stream may end with its end marker or between two messages; what follows an end
-    /// marker is ignored. [`Decoder::is_finished`](crate::Decoder::is_finished) tells.
+    /// marker, or a tensor, is ignored. [`Decoder::is_finished`](crate::Decoder::is_finished) tells.
     ///
     /// # Errors
     ///
@@ -98,27 +99,44 @@ impl Frames {
     ///
     /// Also [`ErrorKind::Limit`].
     pub fn from_stream_with_limits(stream: impl Into<Buffer>, limits: &Limits) -> Result<Frames> {
-        let stream = stream.into();
-        let mut header = Vec::new();
-        let mut frames = Vec::new();
-        let mut position = 0;
-        loop {
-            match envelope::next(&stream, position, limits)? {
-                Next::Nothing => break,
-                Next::End { end } => {
-                    header.extend_from_slice(stream.get(position..end).unwrap_or_default());
-                    break;
-                }
-                Next::Message(envelope) => {
-                    let (start, body) = (envelope.start, envelope.metadata.end);
-                    header.extend_from_slice(stream.get(start..body).unwrap_or_default());
-                    let flatbuffer = stream.get(envelope.metadata).unwrap_or_default();
-                    let message = Message::parse(flatbuffer, start as u64, limits)?;
-                    position = slice_body(&message, &stream, body, &mut frames)?;
+        Ok(take_apart(&stream.into(), limits)?.0)
+    }
+}
+
+/// The frames of a stream, and where it came to its end, if it did.
+pub(super) fn take_apart(stream: &Buffer, limits: &Limits) -> Result<(Frames, Option<usize>)> {
+    let mut header = Vec::new();
+    let mut frames = Vec::new();
+    let mut position = 0;
+    let end = loop {
+        match envelope::next(stream, position, limits)? {
+            Next::Nothing => break None,
+            Next::End { end } => {
+                header.extend_from_slice(stream.get(position..end).unwrap_or_default());
+                break Some(end);
+            }
+            Next::Message(envelope) => {
+                let (start, body) = (envelope.start, envelope.metadata.end);
+                header.extend_from_slice(stream.get(start..body).unwrap_or_default());
+                let flatbuffer = stream.get(envelope.metadata).unwrap_or_default();
+                let message = Message::parse(flatbuffer, start as u64, limits)?;
+                position = slice_body(&message, stream, body, &mut frames)?;
+                if is_whole(&message)? {
+                    break Some(position);
                 }
             }
         }
-        Ok(Frames::new(header, frames))
+    };
+    Ok((Frames::new(header, frames), end))
+}
+
+/// Whether a message is a whole stream: a tensor is one without a schema or an end marker, and has
+/// no place in any other.
+pub(super) fn is_whole(message: &Message<'_>) -> Result<bool> {
+    match message.content() {
+        Content::DataFrame => Ok(false),
+        Content::Tensor | Content::SparseTensor if message.position == 0 => Ok(true),
+        Content::Tensor | Content::SparseTensor => Err(message.misplaced()),
     }
 }
 
@@ -130,7 +148,7 @@ pub(super) fn slice_body(
     frames: &mut Vec<Buffer>,
 ) -> Result<usize> {
     // As where a body is still to come: what is wrong with its frames is told first.
-    let spans = BatchMeta::of(message)?.map(|meta| meta.frames()).transpose()?.unwrap_or_default();
+    let spans = message.frames()?;
     let available = source.len().saturating_sub(body);
     let length = usize::try_from(message.body_length).unwrap_or(usize::MAX);
     if length > available {
@@ -231,7 +249,8 @@ pub(super) struct Planned {
     pub spans: Vec<Span>,
 }
 
-/// Reads the messages of a header; the second value is where an end marker lies.
+/// Reads the messages of a header; the second value is where an end marker lies (behind a tensor,
+/// which is one by itself, of no bytes).
 pub(super) fn messages(
     header: &[u8],
     limits: &Limits,
@@ -245,10 +264,8 @@ pub(super) fn messages(
             Next::Message(envelope) => {
                 let flatbuffer = header.get(envelope.metadata.clone()).unwrap_or_default();
                 let message = Message::parse(flatbuffer, envelope.start as u64, limits)?;
-                let spans = match BatchMeta::of(&message)? {
-                    Some(meta) => meta.frames()?,
-                    None => Vec::new(),
-                };
+                let spans = message.frames()?;
+                let is_whole = is_whole(&message)?;
                 position = envelope.metadata.end;
                 planned.push(Planned {
                     envelope: envelope.start..position,
@@ -256,6 +273,9 @@ pub(super) fn messages(
                     body_length: message.body_length,
                     spans,
                 });
+                if is_whole {
+                    return Ok((planned, Some(position..position)));
+                }
             }
         }
     }

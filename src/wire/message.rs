@@ -4,8 +4,11 @@ use arrow_ipc::{MessageHeader, MetadataVersion, root_as_message_with_opts};
 use arrow_schema::Metadata;
 use flatbuffers::{ForwardsUOffset, InvalidFlatbuffer, Vector, VerifierOptions};
 
+use super::batch::{BatchMeta, Span};
 use super::opaque::MESSAGE_KEY;
-use crate::error::{ErrorKind, Part, Result};
+use super::tensor;
+use crate::content::Content;
+use crate::error::{Error, ErrorKind, Part, Result};
 use crate::limits::Limits;
 
 /// Arrow 0.17 named its experimental compression here instead of in the RecordBatch.
@@ -39,6 +42,10 @@ pub(crate) enum Header<'a> {
     },
     /// Rows.
     Batch(arrow_ipc::RecordBatch<'a>),
+    /// All values of an array of several dimensions.
+    Tensor(arrow_ipc::Tensor<'a>),
+    /// Those that are not zero, and where they are.
+    SparseTensor(arrow_ipc::SparseTensor<'a>),
 }
 
 impl<'a> Message<'a> {
@@ -74,6 +81,10 @@ impl<'a> Message<'a> {
                 let batch = dictionary.data().ok_or_else(unexpected)?;
                 Header::Dictionary { id: dictionary.id(), is_delta: dictionary.isDelta(), batch }
             }
+            MessageHeader::Tensor => Header::Tensor(raw.header_as_tensor().ok_or_else(unexpected)?),
+            MessageHeader::SparseTensor => {
+                Header::SparseTensor(raw.header_as_sparse_tensor().ok_or_else(unexpected)?)
+            }
             _ => return Err(unexpected().into()),
         };
         // It would move all that follows. Arrow C++ refuses it too.
@@ -88,9 +99,46 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
+    /// What the stream holds that starts with this message.
+    pub(crate) fn content(&self) -> Content {
+        match self.header {
+            Header::Schema(_) | Header::Dictionary { .. } | Header::Batch(_) => Content::DataFrame,
+            Header::Tensor(_) => Content::Tensor,
+            Header::SparseTensor(_) => Content::SparseTensor,
+        }
+    }
+
+    /// The error that it is none of those that belong where it is.
+    #[cold]
+    pub(crate) fn misplaced(&self) -> Error {
+        ErrorKind::UnexpectedMessage { position: self.position, header: self.raw.header_type().0 }.into()
+    }
+
+    /// The error that it belongs to something else.
+    #[cold]
+    pub(crate) fn unexpected(&self, expected: Content) -> Error {
+        ErrorKind::WrongContent { position: self.position, expected, found: self.content() }.into()
+    }
+
+    /// Where the frames lie in the body: its non-empty buffers in order, and then the opaque
+    /// columns' payload.
+    pub(crate) fn frames(&self) -> Result<Vec<Span>> {
+        if let Some(meta) = BatchMeta::of(self)? {
+            return meta.frames();
+        }
+        let (_, mut spans) = tensor::buffers(self)?;
+        spans.retain(|span| span.length > 0);
+        Ok(spans)
+    }
+
     /// The JSON that this crate puts into a message, if it is there.
     pub(crate) fn our_entry(&self) -> Option<&'a str> {
         self.entry(MESSAGE_KEY)
+    }
+
+    /// The message's metadata, with all of its entries.
+    pub(crate) fn all_metadata(&self) -> Metadata {
+        pairs(self.raw.custom_metadata()).collect()
     }
 
     /// The message's metadata, without the entry that is ours.

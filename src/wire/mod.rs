@@ -19,6 +19,8 @@ mod json;
 pub(crate) mod message;
 pub(crate) mod opaque;
 pub(crate) mod schema;
+pub(crate) mod tensor;
+mod types;
 pub(crate) mod write;
 
 /// Messages and the buffers in a body begin at multiples of this: a cache line, and the

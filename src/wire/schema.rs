@@ -5,13 +5,13 @@ use std::sync::Arc;
 use arrow_ipc::convert::metadata_to_fb;
 use arrow_ipc::{self as ipc, Endianness};
 use arrow_schema::{
-    ArrowError, DECIMAL32_MAX_PRECISION, DECIMAL64_MAX_PRECISION, DECIMAL128_MAX_PRECISION,
-    DECIMAL256_MAX_PRECISION, DataType, Field, FieldRef, IntervalUnit, Metadata, Schema, SchemaRef, TimeUnit,
-    UnionFields, UnionMode,
+    ArrowError, DataType, Field, FieldRef, IntervalUnit, Metadata, Schema, SchemaRef, TimeUnit, UnionFields,
+    UnionMode,
 };
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, UnionWIPOffset, Vector, WIPOffset};
 
 use super::message::pairs;
+use super::types;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 
@@ -154,7 +154,8 @@ impl FieldReader<'_> {
             Some(encoding) => {
                 self.ids.push(encoding.id());
                 // The specification's default for keys is i32.
-                let key = encoding.indexType().map_or(Ok(DataType::Int32), |int| self.int(int))?;
+                let key = encoding.indexType().map_or(Ok(DataType::Int32), types::int);
+                let key = key.map_err(|source| self.bad_source(source))?;
                 let value = self.data_type(field, depth)?;
                 let data_type = DataType::Dictionary(Box::new(key), Box::new(value));
                 Field::new(name, data_type, field.nullable()).with_dict_is_ordered(encoding.isOrdered())
@@ -177,54 +178,12 @@ impl FieldReader<'_> {
         let data_type = match kind {
             ipc::Type::Null => DataType::Null,
             ipc::Type::Bool => DataType::Boolean,
-            ipc::Type::Int => self.int(table!(type_as_int))?,
-            ipc::Type::FloatingPoint => match table!(type_as_floating_point).precision() {
-                ipc::Precision::HALF => DataType::Float16,
-                ipc::Precision::SINGLE => DataType::Float32,
-                ipc::Precision::DOUBLE => DataType::Float64,
-                other => return Err(self.bad(format!("floating point of precision {other:?}"))),
-            },
-            ipc::Type::Decimal => {
-                let decimal = table!(type_as_decimal);
-                self.decimal(decimal.precision(), decimal.scale(), decimal.bitWidth())?
-            }
-            ipc::Type::Date => match table!(type_as_date).unit() {
-                ipc::DateUnit::DAY => DataType::Date32,
-                ipc::DateUnit::MILLISECOND => DataType::Date64,
-                other => return Err(self.bad(format!("date in {other:?}"))),
-            },
-            ipc::Type::Time => {
-                let time = table!(type_as_time);
-                match (time.bitWidth(), self.time_unit(time.unit())?) {
-                    (32, unit @ (TimeUnit::Second | TimeUnit::Millisecond)) => DataType::Time32(unit),
-                    (64, unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond)) => DataType::Time64(unit),
-                    (bits, unit) => return Err(self.bad(format!("time of {bits} bits in {unit:?}"))),
-                }
-            }
-            ipc::Type::Timestamp => {
-                let timestamp = table!(type_as_timestamp);
-                DataType::Timestamp(self.time_unit(timestamp.unit())?, timestamp.timezone().map(Arc::from))
-            }
-            ipc::Type::Duration => DataType::Duration(self.time_unit(table!(type_as_duration).unit())?),
-            ipc::Type::Interval => match table!(type_as_interval).unit() {
-                ipc::IntervalUnit::YEAR_MONTH => DataType::Interval(IntervalUnit::YearMonth),
-                ipc::IntervalUnit::DAY_TIME => DataType::Interval(IntervalUnit::DayTime),
-                ipc::IntervalUnit::MONTH_DAY_NANO => DataType::Interval(IntervalUnit::MonthDayNano),
-                other => return Err(self.bad(format!("interval in {other:?}"))),
-            },
             ipc::Type::Binary => DataType::Binary,
             ipc::Type::LargeBinary => DataType::LargeBinary,
             ipc::Type::BinaryView => DataType::BinaryView,
             ipc::Type::Utf8 => DataType::Utf8,
             ipc::Type::LargeUtf8 => DataType::LargeUtf8,
             ipc::Type::Utf8View => DataType::Utf8View,
-            ipc::Type::FixedSizeBinary => {
-                let width = table!(type_as_fixed_size_binary).byteWidth();
-                if width < 0 {
-                    return Err(self.bad(format!("fixed-size binary of width {width}")));
-                }
-                DataType::FixedSizeBinary(width)
-            }
             ipc::Type::List => DataType::List(self.child(field, depth)?),
             ipc::Type::LargeList => DataType::LargeList(self.child(field, depth)?),
             ipc::Type::ListView => DataType::ListView(self.child(field, depth)?),
@@ -272,7 +231,9 @@ impl FieldReader<'_> {
                 }
                 DataType::RunEndEncoded(Arc::new(ends), Arc::new(values))
             }
-            other => return Err(self.bad(format!("unknown type {}", other.0))),
+            other => types::fixed_width(&field)
+                .and_then(|found| found.ok_or_else(|| types::bad(format!("unknown type {}", other.0))))
+                .map_err(|source| self.bad_source(source))?,
         };
         // Of a run-end encoding this is what its values are.
         let is_nested = data_type.is_nested() || kind == ipc::Type::RunEndEncoded;
@@ -280,45 +241,6 @@ impl FieldReader<'_> {
             return Err(self.bad(format!("{data_type} with child fields")));
         }
         Ok(data_type)
-    }
-
-    fn int(&self, int: ipc::Int<'_>) -> Result<DataType> {
-        Ok(match (int.bitWidth(), int.is_signed()) {
-            (8, true) => DataType::Int8,
-            (16, true) => DataType::Int16,
-            (32, true) => DataType::Int32,
-            (64, true) => DataType::Int64,
-            (8, false) => DataType::UInt8,
-            (16, false) => DataType::UInt16,
-            (32, false) => DataType::UInt32,
-            (64, false) => DataType::UInt64,
-            (bits, _) => return Err(self.bad(format!("integer of {bits} bits"))),
-        })
-    }
-
-    fn decimal(&self, precision: i32, scale: i32, bits: i32) -> Result<DataType> {
-        type Make = fn(u8, i8) -> DataType;
-        let (digits, make): (u8, Make) = match bits {
-            32 => (DECIMAL32_MAX_PRECISION, DataType::Decimal32),
-            64 => (DECIMAL64_MAX_PRECISION, DataType::Decimal64),
-            128 => (DECIMAL128_MAX_PRECISION, DataType::Decimal128),
-            256 => (DECIMAL256_MAX_PRECISION, DataType::Decimal256),
-            _ => return Err(self.bad(format!("decimal of {bits} bits"))),
-        };
-        match (u8::try_from(precision), i8::try_from(scale)) {
-            (Ok(precision), Ok(scale)) if (1..=digits).contains(&precision) => Ok(make(precision, scale)),
-            _ => Err(self.bad(format!("decimal{bits} of precision {precision} and scale {scale}"))),
-        }
-    }
-
-    fn time_unit(&self, unit: ipc::TimeUnit) -> Result<TimeUnit> {
-        match unit {
-            ipc::TimeUnit::SECOND => Ok(TimeUnit::Second),
-            ipc::TimeUnit::MILLISECOND => Ok(TimeUnit::Millisecond),
-            ipc::TimeUnit::MICROSECOND => Ok(TimeUnit::Microsecond),
-            ipc::TimeUnit::NANOSECOND => Ok(TimeUnit::Nanosecond),
-            other => Err(self.bad(format!("time unit {}", other.0))),
-        }
     }
 
     fn union_fields(&self, ids: Option<Vector<'_, i32>>, fields: Vec<Field>) -> Result<UnionFields> {
@@ -356,6 +278,22 @@ impl FieldReader<'_> {
     fn bad_source(&self, source: ArrowError) -> Error {
         ErrorKind::BadType { column: self.column.to_owned(), source }.into()
     }
+}
+
+/// Writes a type that has no children and is no dictionary.
+pub(super) fn write_type<'a>(
+    fbb: &mut FlatBufferBuilder<'a>,
+    data_type: &DataType,
+) -> (ipc::Type, WIPOffset<UnionWIPOffset>) {
+    Writer { fbb, ids: std::iter::empty() }.data_type(data_type)
+}
+
+/// Writes the type of integers.
+pub(super) fn write_int<'a>(
+    fbb: &mut FlatBufferBuilder<'a>,
+    data_type: &DataType,
+) -> WIPOffset<ipc::Int<'a>> {
+    Writer { fbb, ids: std::iter::empty() }.int(data_type)
 }
 
 /// Writes fields, handing out the dictionaries' ids in the order of the walk.

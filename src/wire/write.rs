@@ -96,7 +96,7 @@ pub(crate) fn end(header: &mut Vec<u8>) {
     header.extend_from_slice(&END_OF_STREAM);
 }
 
-fn message(
+pub(super) fn message(
     fbb: &mut FlatBufferBuilder<'static>,
     out: &mut Vec<u8>,
     kind: ipc::MessageHeader,
@@ -141,6 +141,6 @@ pub(crate) fn encapsulate(flatbuffer: &[u8], extra: usize, out: &mut Vec<u8>) ->
     Ok(())
 }
 
-fn number(value: u64, part: Part) -> Result<i64> {
+pub(super) fn number(value: u64, part: Part) -> Result<i64> {
     i64::try_from(value).map_err(|_| ErrorKind::BadNumber { part, position: 0, number: i64::MAX }.into())
 }

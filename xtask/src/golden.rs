@@ -10,6 +10,8 @@ use crate::{Outcome, process};
 
 #[path = "../../tests/golden/made.rs"]
 pub mod made;
+#[path = "../../tests/golden/tensors.rs"]
+pub mod tensors;
 
 const FOLDER: &str = "testdata/golden";
 
@@ -52,6 +54,9 @@ fn files() -> Result<BTreeMap<String, Vec<u8>>, Box<dyn Error>> {
         if let Some(file) = golden.file()? {
             files.insert(format!("{}.arrow", golden.name), file);
         }
+    }
+    for golden in tensors::all()? {
+        files.insert(format!("{}.arrows", golden.name), golden.stream()?);
     }
     Ok(files)
 }
