@@ -19,6 +19,8 @@ mod sites;
 mod split;
 #[path = "../fuzz/src/targets.rs"]
 mod targets;
+#[path = "../fuzz/src/tensor.rs"]
+mod tensor;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,6 +62,11 @@ fn file_corpus() {
 }
 
 #[test]
+fn tensor_corpus() {
+    replay(Target::Tensor);
+}
+
+#[test]
 fn mutated_headers() {
     mutated(Target::Header);
 }
@@ -77,6 +84,11 @@ fn mutated_streams() {
 #[test]
 fn mutated_files() {
     mutated(Target::File);
+}
+
+#[test]
+fn mutated_tensors() {
+    mutated(Target::Tensor);
 }
 
 /// What the mutator is for: flatbuffers that pass the verifier, and other numbers in them.

@@ -10,3 +10,4 @@ mod same;
 pub mod sites;
 pub mod split;
 pub mod targets;
+pub mod tensor;

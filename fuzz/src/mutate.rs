@@ -103,7 +103,7 @@ pub fn cross_into(one: &[u8], other: &[u8], out: &mut [u8], target: Target, seed
 fn find(input: &[u8], target: Target) -> Found {
     let mut found = match target {
         Target::Header => sites::of_header(input),
-        Target::Frames | Target::Stream => sites::of_stream(input, 0),
+        Target::Frames | Target::Stream | Target::Tensor => sites::of_stream(input, 0),
         Target::File => sites::of_stream(input, input.len().min(8)),
     };
     if target == Target::File {

@@ -200,7 +200,81 @@ impl<'a> Finder<'a> {
         if let Some(batch) = message.header_as_record_batch() {
             self.batch(&batch);
         }
+        if let Some(tensor) = message.header_as_tensor() {
+            self.scalar(&tensor._tab, ipc::Tensor::VT_TYPE_TYPE, 1, "type");
+            self.element(tensor.type_as_int(), tensor.type_as_fixed_size_binary());
+            self.dims(&tensor.shape());
+            self.numbers(tensor.strides(), "stride");
+            self.buffer(tensor.data());
+        }
+        if let Some(tensor) = message.header_as_sparse_tensor() {
+            self.sparse(&tensor);
+        }
         self.texts(message.custom_metadata());
+    }
+
+    fn sparse(&mut self, tensor: &ipc::SparseTensor<'a>) {
+        self.scalar(&tensor._tab, ipc::SparseTensor::VT_TYPE_TYPE, 1, "type");
+        self.element(tensor.type_as_int(), tensor.type_as_fixed_size_binary());
+        self.dims(&tensor.shape());
+        self.scalar(&tensor._tab, ipc::SparseTensor::VT_NON_ZERO_LENGTH, 8, "number of elements");
+        self.scalar(&tensor._tab, ipc::SparseTensor::VT_SPARSEINDEX_TYPE, 1, "kind of index");
+        if let Some(coo) = tensor.sparseIndex_as_sparse_tensor_index_coo() {
+            self.int(&coo.indicesType());
+            self.numbers(coo.indicesStrides(), "stride of indices");
+            self.buffer(coo.indicesBuffer());
+        }
+        if let Some(csx) = tensor.sparseIndex_as_sparse_matrix_index_csx() {
+            self.scalar(&csx._tab, ipc::SparseMatrixIndexCSX::VT_COMPRESSEDAXIS, 2, "compressed axis");
+            self.int(&csx.indptrType());
+            self.int(&csx.indicesType());
+            self.buffer(csx.indptrBuffer());
+            self.buffer(csx.indicesBuffer());
+        }
+        if let Some(csf) = tensor.sparseIndex_as_sparse_tensor_index_csf() {
+            self.int(&csf.indptrType());
+            self.int(&csf.indicesType());
+            for buffers in [csf.indptrBuffers(), csf.indicesBuffers()] {
+                self.length(&buffers, "number of levels");
+                buffers.iter().for_each(|buffer| self.buffer(buffer));
+            }
+            let axes = csf.axisOrder();
+            self.length(&axes, "number of axes");
+            for index in 0..axes.len() {
+                self.at(self.place(axes.bytes()) + 4 * index, 4, "axis");
+            }
+        }
+        self.buffer(tensor.data());
+    }
+
+    fn element(&mut self, int: Option<ipc::Int<'a>>, binary: Option<ipc::FixedSizeBinary<'a>>) {
+        int.iter().for_each(|int| self.int(int));
+        if let Some(binary) = binary {
+            self.scalar(&binary._tab, ipc::FixedSizeBinary::VT_BYTEWIDTH, 4, "byte width");
+        }
+    }
+
+    fn dims(&mut self, dims: &Vector<'a, flatbuffers::ForwardsUOffset<ipc::TensorDim<'a>>>) {
+        self.length(dims, "number of dimensions");
+        for dim in dims.iter().take(MOST) {
+            self.scalar(&dim._tab, ipc::TensorDim::VT_SIZE, 8, "size of a dimension");
+        }
+    }
+
+    fn numbers(&mut self, numbers: Option<Vector<'a, i64>>, what: &'static str) {
+        if let Some(numbers) = numbers {
+            self.length(&numbers, "number of numbers");
+            for index in 0..numbers.len() {
+                self.at(self.place(numbers.bytes()) + 8 * index, 8, what);
+            }
+        }
+    }
+
+    fn buffer(&mut self, buffer: &'a ipc::Buffer) {
+        let position = self.place(&buffer.0);
+        self.at(position, 8, "offset of a buffer");
+        self.at(position + 8, 8, "length of a buffer");
+        self.buffers.push((buffer.offset(), buffer.length()));
     }
 
     fn texts(&mut self, pairs: Option<Vector<'a, flatbuffers::ForwardsUOffset<ipc::KeyValue<'a>>>>) {
@@ -222,12 +296,7 @@ impl<'a> Finder<'a> {
         }
         if let Some(buffers) = batch.buffers() {
             self.length(&buffers, "number of buffers");
-            for buffer in buffers.iter() {
-                let position = self.place(&buffer.0);
-                self.at(position, 8, "offset of a buffer");
-                self.at(position + 8, 8, "length of a buffer");
-                self.buffers.push((buffer.offset(), buffer.length()));
-            }
+            buffers.iter().for_each(|buffer| self.buffer(buffer));
         }
         if let Some(counts) = batch.variadicBufferCounts() {
             self.length(&counts, "number of variadic counts");

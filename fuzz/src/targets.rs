@@ -9,6 +9,7 @@ use arrow_schema::{Metadata, SchemaRef};
 use crate::check::{self, kind, limits};
 use crate::rng::Rng;
 use crate::split;
+use crate::tensor;
 
 /// Bytes of all frames that are made up for a header.
 const MOST_MADE_UP: u64 = 1 << 20;
@@ -24,12 +25,15 @@ pub enum Target {
     Stream,
     /// A file.
     File,
+    /// A stream that is a tensor.
+    Tensor,
 }
 
 impl Target {
     /// Every target.
     #[allow(dead_code)] // libFuzzer runs one of them.
-    pub const ALL: [Target; 4] = [Target::Header, Target::Frames, Target::Stream, Target::File];
+    pub const ALL: [Target; 5] =
+        [Target::Header, Target::Frames, Target::Stream, Target::File, Target::Tensor];
 
     /// Its name, which is also that of its corpus.
     #[allow(dead_code)]
@@ -39,6 +43,7 @@ impl Target {
             Target::Frames => "frames",
             Target::Stream => "stream",
             Target::File => "file",
+            Target::Tensor => "tensor",
         }
     }
 
@@ -50,6 +55,7 @@ impl Target {
             Target::Frames => frames(input, &mut rng),
             Target::Stream => stream(input, &mut rng),
             Target::File => file(input, &mut rng),
+            Target::Tensor => tensor::run(input, &mut rng),
         }
     }
 }
@@ -209,9 +215,9 @@ fn message_by_message(reader: impl Read) -> Result<Option<DataFrame>> {
 }
 
 /// Returns a few bytes at a time, or many, and is interrupted.
-struct Odd<'a> {
-    left: &'a [u8],
-    rng: Rng,
+pub struct Odd<'a> {
+    pub left: &'a [u8],
+    pub rng: Rng,
 }
 
 impl Read for Odd<'_> {

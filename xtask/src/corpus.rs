@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use arrow_frames::{Frames, Layout};
 
-use crate::golden::made;
+use crate::golden::{made, tensors};
 use crate::{Outcome, process};
 
 mod special;
@@ -89,6 +89,12 @@ fn seeds() -> Result<BTreeMap<String, Vec<u8>>, Box<dyn Error>> {
         seeds.insert(format!("header/{SEED}{name}"), header);
         seeds.insert(format!("frames/{SEED}{name}"), [&stream, ELSEWHERE.as_flattened()].concat());
         seeds.insert(format!("stream/{SEED}{name}"), stream);
+    }
+    for golden in tensors::all()? {
+        seeds.insert(format!("tensor/{SEED}{}", golden.name), golden.stream()?);
+    }
+    for (name, stream) in special::tensors()? {
+        seeds.insert(format!("tensor/{SEED}{name}"), stream);
     }
     for (name, file) in files {
         seeds.insert(format!("file/{SEED}{name}"), file);

@@ -5,7 +5,7 @@ use arrow::array::{Int8Array, RecordBatch, make_view};
 use arrow::datatypes::{DataType, Field, Fields, UnionFields, UnionMode};
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow::ipc::{Block, CompressionType, MetadataVersion};
-use arrow_frames::{Frames, Target, to_buffers};
+use arrow_frames::{Frames, SparseIndex, SparseTensor, Target, Tensor, to_buffers};
 
 use crate::golden::made;
 use raw::{Raw, rows};
@@ -45,6 +45,57 @@ pub fn streams() -> Vec<(&'static str, Vec<u8>)> {
         streams.push((name, segments.flatten().copied().collect()));
     }
     streams
+}
+
+/// Streams of tensors by name.
+pub fn tensors() -> arrow_frames::Result<Vec<(&'static str, Vec<u8>)>> {
+    let numbers = |data_type, shape: &[usize], strides: Option<&[isize]>| {
+        let data = arrow::buffer::Buffer::from_vec((0..192u8).collect::<Vec<_>>());
+        Tensor::try_new(data_type, shape.to_vec(), strides.map(<[isize]>::to_vec), data)
+    };
+    let coordinates = |strides: [isize; 2]| {
+        let indices = arrow::buffer::Buffer::from_vec(vec![0u8, 1, 1, 0, 2, 1]);
+        let indices = Tensor::try_new(DataType::UInt8, vec![3, 2], Some(strides.to_vec()), indices)?;
+        let index = SparseIndex::Coo { indices };
+        SparseTensor::try_new(vec![3, 3], index, Tensor::from(vec![1i16, 2, 3]))
+    };
+    let compressed =
+        SparseIndex::Csc { indptr: Tensor::from(vec![0i64; 3]), indices: Tensor::from(vec![0i8; 0]) };
+    let tree = SparseIndex::Csf {
+        indptr: vec![
+            Tensor::from(vec![0i16, 1, 3]),
+            Tensor::from(vec![0i16, 1, 2, 4]),
+            Tensor::from(vec![0i16, 1, 2, 3, 5]),
+        ],
+        indices: vec![
+            Tensor::from(vec![0u16, 1]),
+            Tensor::from(vec![2u16, 0, 1]),
+            Tensor::from(vec![0u16, 1, 0, 1]),
+            Tensor::from(vec![1u16, 2, 0, 0, 2]),
+        ],
+        axis_order: vec![3, 0, 2, 1],
+    };
+    let leaves =
+        SparseIndex::Csf { indptr: vec![], indices: vec![Tensor::from(vec![1u32, 4])], axis_order: vec![0] };
+    let made = [
+        ("int8", numbers(DataType::Int8, &[3, 5], None)?.to_frames()?),
+        ("float16", numbers(DataType::Float16, &[2, 3, 2], Some(&[2, 4, 12]))?.to_frames()?),
+        ("decimal256", numbers(DataType::Decimal256(76, 2), &[2, 2], None)?.to_frames()?),
+        ("decimal128", numbers(DataType::Decimal128(38, 2), &[2, 2], Some(&[16, 32]))?.to_frames()?),
+        ("binary", numbers(DataType::FixedSizeBinary(3), &[4, 2], None)?.to_frames()?),
+        ("five_axes", numbers(DataType::UInt16, &[1, 2, 1, 3, 2], None)?.to_frames()?),
+        ("coordinates_by_axis", coordinates([1, 3])?.to_frames()?),
+        ("coordinates_in_disorder", coordinates([2, 1])?.to_frames()?),
+        (
+            "no_columns",
+            SparseTensor::try_new(vec![4, 2], compressed, Tensor::from(vec![0.5f64; 0]))?.to_frames()?,
+        ),
+        ("tree", SparseTensor::try_new(vec![3, 3, 2, 2], tree, Tensor::from(vec![1u8; 5]))?.to_frames()?),
+        ("leaves", SparseTensor::try_new(vec![5], leaves, Tensor::from(vec![0.5f32; 2]))?.to_frames()?),
+    ];
+    made.into_iter()
+        .map(|(name, frames)| Ok((name, frames.segments()?.flatten().copied().collect())))
+        .collect()
 }
 
 /// Files by name.
