@@ -13,6 +13,8 @@ __all__ = [
     "Columns",
     "DecodeError",
     "Decoded",
+    "DecodedSparse",
+    "DecodedTensor",
     "EncodeError",
     "LimitError",
     "Memory",
@@ -21,9 +23,16 @@ __all__ = [
     "Stream",
     "__version__",
     "decode",
+    "decode_sparse",
+    "decode_sparse_stream",
     "decode_stream",
+    "decode_tensor",
+    "decode_tensor_stream",
     "encode_object",
+    "encode_sparse",
     "encode_stream",
+    "encode_tensor",
+    "kind",
     "merge",
     "pack",
     "pickle",
@@ -136,6 +145,54 @@ class Decoded:
     def stream(self) -> Stream: ...
 
 @final
+class DecodedTensor:
+    """A decoded tensor, whose memory is the frame that it was decoded from."""
+
+    @property
+    def format(self) -> str: ...
+    @property
+    def shape(self) -> list[int]: ...
+    @property
+    def strides(self) -> list[int]: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def metadata(self) -> list[tuple[str, str]]: ...
+    @property
+    def values(self) -> memoryview: ...
+    @property
+    def copies(self) -> list[_Copy]: ...
+
+@final
+class DecodedSparse:
+    """A decoded sparse tensor, whose memory is the frames that it was decoded from."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def shape(self) -> list[int]: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def metadata(self) -> list[tuple[str, str]]: ...
+    @property
+    def values(self) -> memoryview: ...
+    @property
+    def indptr(self) -> list[tuple[str, memoryview]]: ...
+    @property
+    def indices(self) -> list[tuple[str, memoryview]]: ...
+    @property
+    def strides(self) -> list[int] | None: ...
+    @property
+    def axis_order(self) -> list[int] | None: ...
+    @property
+    def is_canonical(self) -> bool: ...
+    @property
+    def copies(self) -> list[_Copy]: ...
+
+@final
 class Call:
     """A call of a public constructor. `before` is a name that is only looked up."""
 
@@ -186,6 +243,39 @@ def decode(
     as_they_lie: bool = False,
 ) -> Decoded: ...
 def decode_stream(stream: Buffer, columns: Sequence[int] | None = None) -> Decoded: ...
+def kind(bytes: Buffer) -> str: ...
+def encode_tensor(
+    values: Buffer,
+    format: str,
+    shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    offset: int = 0,
+    *,
+    names: Sequence[str] | None = None,
+    metadata: Sequence[tuple[str, str]] | None = None,
+    max_copied_bytes: int | None = None,
+) -> _Encoded: ...
+def encode_sparse(
+    kind: str,
+    shape: Sequence[int],
+    values: tuple[str, Buffer],
+    indptr: Sequence[tuple[str, Buffer]],
+    indices: Sequence[tuple[str, Buffer]],
+    *,
+    strides: Sequence[int] | None = None,
+    axis_order: Sequence[int] | None = None,
+    names: Sequence[str] | None = None,
+    metadata: Sequence[tuple[str, str]] | None = None,
+    max_copied_bytes: int | None = None,
+) -> _Encoded: ...
+def decode_tensor(
+    header: Buffer, frames: Sequence[Buffer], *, max_copied_bytes: int | None = None
+) -> DecodedTensor: ...
+def decode_tensor_stream(stream: Buffer, *, max_copied_bytes: int | None = None) -> DecodedTensor: ...
+def decode_sparse(
+    header: Buffer, frames: Sequence[Buffer], *, max_copied_bytes: int | None = None
+) -> DecodedSparse: ...
+def decode_sparse_stream(stream: Buffer, *, max_copied_bytes: int | None = None) -> DecodedSparse: ...
 def schema(bytes: Buffer) -> tuple[list[_Field], list[tuple[str, str]]]: ...
 def pickle(expression: object) -> list[memoryview]: ...
 def segments(header: Buffer, frames: Sequence[Buffer]) -> list[memoryview]: ...

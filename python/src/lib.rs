@@ -12,6 +12,7 @@ mod errors;
 mod memory;
 mod pickles;
 mod stream;
+mod tensors;
 mod unaligned;
 
 use pyo3::prelude::*;
@@ -34,6 +35,11 @@ mod _native {
     use super::pickles::{Call, Objects, OutOfBand, pickle};
     #[pymodule_export]
     use super::stream::{merge, pack, receive, segments, unpack};
+    #[pymodule_export]
+    use super::tensors::{
+        DecodedSparse, DecodedTensor, decode_sparse, decode_sparse_stream, decode_tensor,
+        decode_tensor_stream, encode_sparse, encode_tensor, kind,
+    };
 
     use pyo3::prelude::*;
 
