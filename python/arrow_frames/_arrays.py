@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from arrow_frames import _values
 from arrow_frames._errors import optional
 from arrow_frames._native import Call, Objects, OutOfBand
 from arrow_frames._native import pickle as written
@@ -152,13 +153,14 @@ def put_extension(columns, place: int, array, target: str) -> str:
 def put_categorical(columns, place: int, codes, categories, ordered, target: str) -> str:
     """Adds codes and what they stand for: a categorical, or a level of an index."""
     codes = contiguous(columns, place, codes)
+    entries = ";".join(filter(None, category_entries(categories)))
     if target == "arrow" and (values := arrow_values(categories)) is not None:
         import pyarrow as pa
 
         missing = codes < 0
         indices = pa.array(codes, mask=missing if missing.any() else None)
         columns.arrow(place, pa.DictionaryArray.from_arrays(indices, values, ordered=bool(ordered)))
-        return "category"
+        return entries or "category"
     form = Call(
         "pandas",
         "Categorical.from_codes",
@@ -167,9 +169,31 @@ def put_categorical(columns, place: int, codes, categories, ordered, target: str
         bool(ordered),
     )
     put_form(columns, place, form, "category")
-    freq = getattr(categories, "freq", None) if categories.dtype.kind in "Mm" else None
-    entries = [zone_entry(categories.dtype), None if freq is None else "freq:" + freq.freqstr]
-    return ";".join(entry for entry in entries if entry) or "form"
+    return entries or "form"
+
+
+def category_entries(categories: pd.Index):
+    """What the note says of categories that their values do not."""
+    yield zone_entry(categories.dtype)
+    freq = frequency(categories)
+    if isinstance(freq, dict):
+        raise Inexact("categories with a frequency that has no name")
+    yield freq and f"freq:{freq}"
+    if type(categories) is pd.RangeIndex:
+        yield f"range:{categories.start},{categories.stop},{categories.step}"
+
+
+def frequency(index: pd.Index):
+    """The frequency of datetimes or durations, by its name or as it is."""
+    freq = getattr(index, "freq", None) if isinstance(index, (pd.DatetimeIndex, pd.TimedeltaIndex)) else None
+    if freq is None:
+        return None
+    try:
+        if pd.tseries.frequencies.to_offset(freq.freqstr) == freq:
+            return freq.freqstr
+    except ValueError:
+        pass
+    return _values.encode(freq)
 
 
 def arrow_values(categories: pd.Index):
@@ -389,11 +413,8 @@ def zone_name(zone, *, as_call: bool = True):
     offset = zone.utcoffset(None)
     if type(zone) is datetime.timezone or type(zone).__name__ == "_FixedOffset":
         seconds = int(offset.total_seconds())
-        if (
-            offset.microseconds == 0
-            and zone.tzname(None) == datetime.timezone(offset).tzname(None)
-            or key is None
-        ):
+        # One that has a name of its own is not known by its offset alone.
+        if offset.microseconds == 0 and zone.tzname(None) in (None, datetime.timezone(offset).tzname(None)):
             if as_call:
                 delta = Call("datetime", "timedelta", 0, seconds)
                 return Call("datetime", "timezone", delta)

@@ -1,11 +1,12 @@
 """Objects of pyarrow, polars and of whoever has Arrow's PyCapsules, and what they come back as."""
 
 import json
+import re
 import sys
 
 from arrow_frames import _note
 from arrow_frames._errors import needed
-from arrow_frames._native import Stream, encode_stream
+from arrow_frames._native import EncodeError, Stream, encode_stream
 
 
 def kind_of(obj) -> str | None:
@@ -36,6 +37,10 @@ def encode(obj, kind: str, target: str, writable: bool, compression):
         obj = obj.to_frame()
     elif kind in ("pyarrow.RecordBatch", "pyarrow.ChunkedArray", "pyarrow.Array", "arrow.Array"):
         obj = reader(needed("pyarrow", f"an object such as {type(obj).__name__}"), obj)
+    if kind.startswith("polars."):
+        for name, dtype in zip(obj.columns, obj.dtypes):
+            if re.search(r"\b(Object|U?Int128)\b", str(dtype)):
+                raise EncodeError(f"column {name!r} is of polars' {dtype}, which is no type of Arrow's")
     if kind.startswith("polars.") and any("Null" in str(dtype) for dtype in obj.dtypes):
         # polars hands over a buffer of a type that has none, which pyarrow takes.
         needed("pyarrow", "a column of polars of type Null")

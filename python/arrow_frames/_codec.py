@@ -152,6 +152,8 @@ def memory_map(
 ) -> Any:
     """Rebuilds an object on a mapped file: nothing is read until it is used, or validated."""
     with open(path, "rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            return loads(b"")
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return loads(mapped, allow_pickle=allow_pickle, into=into, columns=columns)
 
@@ -230,6 +232,8 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any
         return _whole(decoded, note, kind, allow_pickle, writable)
     if into is not None:
         kind = _kind_into(into, kind)
+        if kind == "arrow.Stream":
+            return decoded.stream()
     if not kind.startswith("pandas."):
         return _arrow.decode(decoded.stream(), note, kind)
     needed("pandas", "a dataframe of pandas")

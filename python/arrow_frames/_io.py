@@ -2,8 +2,8 @@
 
 import io
 import os
+import secrets
 import socket
-import tempfile
 from typing import Any
 
 from arrow_frames._native import DecodeError
@@ -18,19 +18,36 @@ def write(segments: list[memoryview], file: Any) -> int:
         return write_named(segments, os.fspath(file))
     total = sum(segment.nbytes for segment in segments)
     if isinstance(file, socket.socket):
+        if file.gettimeout() == 0:
+            raise BlockingIOError("the socket does not block: it would take a part of the stream")
         vectored(segments, file.sendmsg)
     elif is_raw(file):
         descriptor = file.fileno()
         vectored(segments, lambda slices: os.writev(descriptor, slices))
     else:
         for segment in segments:
-            file.write(segment)
+            write_all(segment, file)
     return total
+
+
+def write_all(segment: memoryview, file: Any) -> None:
+    """Writes a slice to a file that may take only some of its bytes."""
+    while segment.nbytes:
+        written = file.write(segment)
+        if written is None:
+            if isinstance(file, io.RawIOBase):
+                raise BlockingIOError("the file does not block: it has a part of the stream")
+            # One that does not say how much takes all.
+            return
+        segment = segment[written:]
 
 
 def write_named(segments: list[memoryview], path: str) -> int:
     """Writes a file that has its name when it is whole, or not at all."""
-    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=os.path.dirname(path) or ".")
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
+    # As any new file: who may read it says the umask.
+    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with open(handle, "wb", buffering=0) as file:
             total = write(segments, file)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from arrow_frames import _note, _parts
-from arrow_frames._native import Objects, encode_object
+from arrow_frames._native import DecodeError, Objects, encode_object
 from arrow_frames._native import pickle as written
 
 #: The classes that come back as they went.
@@ -76,6 +76,8 @@ def decode(note: dict, buffers: list, loaded, writable: bool | None) -> np.ndarr
     if known is np.ma.MaskedArray:
         rest = iter(arrays[1:])
         mask = next(rest) if note.get("mask") else np.ma.nomask
+        if mask is not np.ma.nomask and mask.shape != arrays[0].shape:
+            raise DecodeError(f"a mask of the shape {mask.shape}, of values of the shape {arrays[0].shape}")
         array: Any = np.ma.MaskedArray(arrays[0], mask, copy=False, hard_mask=bool(note.get("hard")))
         if note.get("fill"):
             array._fill_value = next(rest)

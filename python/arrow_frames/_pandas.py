@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from arrow_frames import _arrays, _note, _values
-from arrow_frames._arrays import array_format, field_name, raw
+from arrow_frames._arrays import array_format, field_name, frequency, raw
 from arrow_frames._native import Columns
 
 
@@ -194,31 +194,18 @@ def level_adder(codes, level: pd.Index):
     codes, level = np.asarray(codes), level.rename(None)
 
     def add(columns, place: int, target: str):
-        if level.dtype != "category":
+        if level.dtype != "category" and type(level) is not pd.RangeIndex:
             try:
                 return _arrays.put_categorical(columns, place, codes, level, False, target)
             except TypeError:
                 pass
-        # No categories of a categorical: an Index of its own, in the note.
+        # No categories of a categorical, or three numbers: an Index of its own, in the note.
         from arrow_frames._codec import dumps
 
         _arrays.put_numpy(columns, place, codes, target)
         return "level:" + base64.b64encode(dumps(level)).decode()
 
     return add
-
-
-def frequency(index: pd.Index):
-    """The frequency of datetimes or durations, by its name or as it is."""
-    freq = getattr(index, "freq", None) if isinstance(index, (pd.DatetimeIndex, pd.TimedeltaIndex)) else None
-    if freq is None:
-        return None
-    try:
-        if pd.tseries.frequencies.to_offset(freq.freqstr) == freq:
-            return freq.freqstr
-    except ValueError:
-        pass
-    return _values.encode(freq)
 
 
 def describe(names: list[str], arrays: list, dtypes: list, index: dict) -> str:

@@ -7,12 +7,16 @@ it as it is, whatever the order of its axes, and also backwards; of an axis with
 """
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 
 from arrow_frames._native import Call, DecodeError, OutOfBand, encode_object
 from arrow_frames._native import pickle as written
+
+#: What numpy calls its own dtypes, but that of objects.
+DTYPE = re.compile(r"[<>|](?:[biufcSUV]\d+|[mM]8(?:\[\d*[A-Za-z]+\])?)")
 
 #: What was copied: the part, why, and how many bytes.
 Copies = list[tuple[int, str, int]]
@@ -149,6 +153,8 @@ def dtype_note(dtype: np.dtype) -> Any:
             note["record"] = True
     else:
         note = dtype.str
+    if isinstance(note, str) and not DTYPE.fullmatch(note):
+        raise Unsupported(f"no part holds {dtype}")
     again = dtype_of(note)
     if again != dtype or again.type is not dtype.type:
         raise Unsupported(f"no part holds {dtype}")
@@ -158,6 +164,9 @@ def dtype_note(dtype: np.dtype) -> Any:
 def dtype_of(note: Any) -> np.dtype:
     """The dtype that a note describes."""
     if isinstance(note, str):
+        # numpy would run a parser of Python's over other text.
+        if not DTYPE.fullmatch(note):
+            raise DecodeError(f"there is no dtype {note[:50]!r}")
         dtype = np.dtype(note)
     elif "base" in note:
         dtype = np.dtype((dtype_of(note["base"]), tuple(note["shape"])))

@@ -5,6 +5,7 @@ import datetime
 import functools
 import json
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -291,7 +292,7 @@ class Rebuild:
 
     def as_noted(self, array, entry):
         """The array with what no pickle says of its zone, or of the frequency of its categories."""
-        if not isinstance(entry, str) or not entry.startswith(("zone:", "freq:")):
+        if not isinstance(entry, str) or not entry.startswith(("zone:", "freq:", "range:")):
             return array
         for part in entry.split(";"):
             key, _, value = part.partition(":")
@@ -299,6 +300,11 @@ class Rebuild:
                 of = array.categories
                 if key == "freq":
                     of = self.with_freq(of, value)
+                elif key == "range":
+                    counted = pd.RangeIndex(*map(int, value.split(",")))
+                    if not counted.equals(of):
+                        raise DecodeError(f"the categories are not the range {value}")
+                    of = counted
                 elif isinstance(of, pd.DatetimeIndex):
                     of = pd.DatetimeIndex(with_zone(of.array, value), copy=False)
                 array = pd.Categorical.from_codes(array.codes, of, array.ordered)
@@ -353,7 +359,13 @@ class Rebuild:
             freq = offset(freq)
         # Categories are shared by whoever has them.
         index = index.view() if isinstance(index, pd.DatetimeIndex) else index
-        index.freq = freq
+        try:
+            index.freq = freq
+        except ValueError:
+            # pandas may not find out by itself what comes after one value.
+            if len(index) > 1:
+                raise
+            index._data._freq = freq
         return index
 
     def labels(self, note: dict) -> pd.Index:
@@ -493,8 +505,9 @@ def from_pyarrow(values, kind: str):
         codes = indices.fill_null(-1) if indices.null_count else indices
         if values.type.index_type.bit_width and not pa.types.is_signed_integer(values.type.index_type):
             codes = indices.cast(pa.int64()).fill_null(-1)
-        values_are_text = is_text(values.dictionary.type)
-        categories = from_pyarrow(values.dictionary, "") if values_are_text else values.dictionary.to_pandas()
+        own = values.dictionary.type
+        is_ours = is_text(own) or pa.types.is_timestamp(own) and own.tz is not None
+        categories = from_pyarrow(values.dictionary, "") if is_ours else values.dictionary.to_pandas()
         return pd.Categorical.from_codes(
             codes.to_numpy(zero_copy_only=False), pd.Index(categories), values.type.ordered
         )
@@ -533,19 +546,22 @@ def zoned(values):
 def with_zone(array, library: str):
     """Datetimes in the zone that a library has, where this pandas has chosen another's of the same name."""
     zone = array.dtype.tz
-    if zone is None or zone_library(zone) == library:
-        return array
+    own = zone and zone_of(zone, library)
+    return array if own is zone else array.tz_convert(own)
+
+
+def zone_of(zone, library: str):
+    """The time zone of that name which a library has, if it is there."""
+    if zone_library(zone) == library:
+        return zone
     name = zone_name(zone, as_call=False)
     if library == "zoneinfo":
-        from zoneinfo import ZoneInfo
-
-        return array.tz_convert(ZoneInfo(name))
+        return ZoneInfo(name)
     if library == "pytz" and (pytz := optional("pytz")) is not None:
-        fixed = pytz.FixedOffset(int(zone.utcoffset(None).total_seconds()) // 60) if name[0] in "+-" else None
-        return array.tz_convert(fixed or pytz.timezone(name))
-    if library == "datetime" and name == "UTC":
-        return array.tz_convert(datetime.UTC)
-    return array
+        if name[0] in "+-":
+            return pytz.FixedOffset(int(zone.utcoffset(None).total_seconds()) // 60)
+        return pytz.timezone(name)
+    return datetime.UTC if library == "datetime" and name == "UTC" else zone
 
 
 def is_text(kind) -> bool:
@@ -565,8 +581,7 @@ def older(array, mark: str, kind, name: str, error: Exception):
         if dtype.startswith("period["):
             ordinals = values.cast(pa.int64()).fill_null(np.iinfo("i8").min).to_numpy(zero_copy_only=False)
             return pd.arrays.PeriodArray(ordinals, pd.PeriodDtype(offset(period_name(dtype[7:-1]))))
-        is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-        if is_text or pa.types.is_timestamp(values.type):
+        if any(known(values.type) for known in (is_text, pa.types.is_timestamp, pa.types.is_dictionary)):
             return from_pyarrow(values, kind if isinstance(kind, str) else "")
     except Exception as reason:  # noqa: BLE001 - whatever pandas raises is why
         raise DecodeError(f"this pandas cannot have column {name!r}: {reason}") from error

@@ -56,9 +56,9 @@ def decode(note: dict, buffers: list, writable: bool | None):
     parts = _parts.decode(note, buffers, writable)
     form = name.partition("_")[0]
     if form == "dok":
-        return to_dok(known, shape, np.dtype(note["dtype"]), parts)
+        return to_dok(known, shape, _parts.dtype_of(note["dtype"]), parts)
     if form == "lil":
-        return to_lil(known, shape, np.dtype(note["dtype"]), parts)
+        return to_lil(known, shape, _parts.dtype_of(note["dtype"]), parts)
     data, *places = parts
     check(form, shape, data, places)
     # Not by its parts: the constructor would look through them, and narrow the indices.

@@ -4,7 +4,11 @@ import base64
 import math
 import pickle
 
+import numpy as np
+import pandas as pd
+
 from arrow_frames._errors import UntrustedPickleError
+from arrow_frames._parts import dtype_of
 
 
 def encode(value):
@@ -22,6 +26,8 @@ def encode(value):
         return [encode(item) for item in value]
     if kind is dict:
         return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
+    if (known := encode_scalar(value)) is not None:
+        return known
     return {"pickle": base64.b64encode(pickle.dumps(value, 5)).decode()}
 
 
@@ -40,9 +46,72 @@ def decode(value, what: str, allow_pickle: bool):
             (decode(key, what, allow_pickle), decode(item, what, allow_pickle)) for key, item in value["dict"]
         )
         return dict(items)
+    for key, known in SCALARS.items():
+        if key in value:
+            return known(value[key])
     if not allow_pickle:
         raise UntrustedPickleError(what, "it is no plain value")
     return pickle.loads(base64.b64decode(value["pickle"]))
+
+
+def encode_scalar(value):
+    """A scalar of numpy or pandas, if what JSON has of it makes the same one again."""
+    if value is pd.NA:
+        return {"missing": "NA"}
+    if value is pd.NaT:
+        return {"missing": "NaT"}
+    if isinstance(value, np.generic) and value.dtype.kind in "iufb" and value.dtype.itemsize <= 8:
+        return {"numpy": [value.dtype.str, float(value).hex() if value.dtype.kind == "f" else value.item()]}
+    if type(value) is pd.Timedelta:
+        known = {"moment": numbers(value.to_numpy())}
+        return (
+            known if getattr(decode(known, "", False), "unit", None) == getattr(value, "unit", None) else None
+        )
+    if type(value) is not pd.Timestamp:
+        return None
+    if value.tz is None:
+        known = {"moment": numbers(value.to_datetime64())}
+    else:
+        from arrow_frames._arrays import zone_library, zone_name
+
+        try:
+            zone = [zone_name(value.tz, as_call=False), zone_library(value.tz)]
+        except TypeError:
+            return None
+        known = {"moment": numbers(value.tz_convert("UTC").tz_localize(None).to_datetime64()) + zone}
+    again = decode(known, "", False)
+    is_same = again == value and type(again.tz) is type(value.tz) and again.fold == value.fold
+    return known if is_same and getattr(again, "unit", None) == getattr(value, "unit", None) else None
+
+
+def numbers(value) -> list:
+    """numpy's datetime or duration as the name of its dtype and an integer."""
+    return [value.dtype.str, int(value.view("i8"))]
+
+
+def numpy_scalar(parts):
+    """`["<f8", "0x1.8p+0"]`"""
+    dtype = dtype_of(parts[0])
+    return dtype.type(float.fromhex(parts[1]) if dtype.kind == "f" else parts[1])
+
+
+def moment(parts):
+    """`["<M8[ns]", 0, "Europe/Paris", "zoneinfo"]`"""
+    kind, number, *zone = parts
+    value = np.int64(number).view(dtype_of(kind))
+    if value.dtype.kind == "m":
+        return pd.Timedelta(value)
+    stamp = pd.Timestamp(value)
+    if not zone:
+        return stamp
+    from arrow_frames._rebuild import zone_of
+
+    name, library = zone
+    return stamp.tz_localize("UTC").tz_convert(zone_of(pd.DatetimeTZDtype("ns", name).tz, library))
+
+
+#: What makes the scalars of numpy and pandas again.
+SCALARS = {"numpy": numpy_scalar, "moment": moment, "missing": {"NA": pd.NA, "NaT": pd.NaT}.__getitem__}
 
 
 def is_unicode(text: str) -> bool:

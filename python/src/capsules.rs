@@ -62,7 +62,10 @@ impl Array {
         let (mut array, mut schema) = export(&self.array, &self.field)?;
         // It moves both out.
         let addresses = ((&raw mut array) as usize, (&raw mut schema) as usize);
-        pyarrow.getattr("Array")?.call_method1("_import_from_c", addresses)
+        pyarrow
+            .getattr("Array")?
+            .call_method1("_import_from_c", addresses)
+            .map_err(|error| refused(pyarrow, error))
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -108,7 +111,9 @@ impl Stream {
         refuse_pickled_types(pyarrow, &self.schema)?;
         let mut stream = self.export();
         // It moves it out.
-        pyarrow.getattr("RecordBatchReader")?.call_method1("_import_from_c", ((&raw mut stream) as usize,))
+        let reader = pyarrow.getattr("RecordBatchReader")?;
+        let imported = reader.call_method1("_import_from_c", ((&raw mut stream) as usize,));
+        imported.map_err(|error| refused(pyarrow, error))
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -199,6 +204,21 @@ fn refuse_pickled_types(pyarrow: &Bound<'_, PyModule>, schema: &Schema) -> Resul
         "column {name:?} is of type {PICKLED_TYPE}, which pyarrow {version} would unpickle: that may run any \
          code, and pyarrow 14.0.1 does so no more"
     )))
+}
+
+/// What pyarrow does not take, as an error of the codec; any other error as it is.
+fn refused(pyarrow: &Bound<'_, PyModule>, error: PyErr) -> PyErr {
+    let py = pyarrow.py();
+    let is_pyarrow = pyarrow
+        .getattr("ArrowException")
+        .and_then(|known| error.value(py).is_instance(&known))
+        .unwrap_or(false);
+    if !is_pyarrow {
+        return error;
+    }
+    let wrapped = DecodeError::new_err(format!("pyarrow cannot take the stream: {}", error.value(py)));
+    wrapped.set_cause(py, Some(error));
+    wrapped
 }
 
 fn export(array: &ArrayRef, field: &Field) -> Result<(FFI_ArrowArray, FFI_ArrowSchema)> {

@@ -206,8 +206,8 @@ impl Writing {
         let class = value.get_type();
         let (module, name) = (class.module()?, class.name()?);
         match (module.to_str()?, name.to_str()?) {
-            ("pandas._libs.missing", "NAType") => w.global("pandas", "NA"),
-            ("pandas._libs.tslibs.nattype", "NaTType") => w.global("pandas", "NaT"),
+            (module, "NAType") if module.starts_with("pandas.") => w.global("pandas", "NA"),
+            (module, "NaTType") if module.starts_with("pandas.") => w.global("pandas", "NaT"),
             ("datetime", "datetime") => datetime(w, value.cast_exact::<PyDateTime>()?)?,
             ("datetime", "date") => {
                 let date = value.cast_exact::<PyDate>()?;

@@ -1,5 +1,8 @@
 """Every kind of label of columns comes back, and so do names, attrs and flags."""
 
+import datetime
+from zoneinfo import ZoneInfo
+
 import arrow_frames as af
 import kinds
 import numpy as np
@@ -64,7 +67,7 @@ def test_attrs_come_back(exchanged):
 
 
 @pytest.mark.parametrize(
-    "odd", [{1, 2}, 2**64, np.float64(1.5), "\ud800", pd.Timestamp("2020"), b"bytes"], ids=repr
+    "odd", [{1, 2}, 2**64, np.complex64(1.5), "\ud800", pd.Period("2020"), b"bytes"], ids=repr
 )
 def test_a_name_or_attribute_that_json_does_not_have_needs_trust(odd, exchanged):
     frame = pd.DataFrame({"a": [1]})
@@ -77,6 +80,31 @@ def test_a_name_or_attribute_that_json_does_not_have_needs_trust(odd, exchanged)
         with pytest.raises(af.UntrustedPickleError, match="the name"):
             exchanged(series)
         assert_same(series, exchanged(series, allow_pickle=True))
+
+
+@pytest.mark.parametrize(
+    "scalar",
+    [
+        np.int64(1), np.uint8(255), np.float64(-0.0), np.float32(1.5), np.float64("nan"), np.bool_(True), pd.NA, pd.NaT,
+        pd.Timestamp("2020-01-02 03:04:05.000000006"), pd.Timestamp("2020-06-01", tz="Europe/Paris"),
+        pd.Timestamp("2020", tz="UTC"), pd.Timestamp("2020", tz=datetime.timezone(datetime.timedelta(hours=2))),
+        pd.Timestamp("2020-10-25 01:30", tz="UTC").tz_convert("Europe/Paris"), pd.Timestamp("2020", tz=ZoneInfo("Asia/Tokyo")),
+        pd.Timedelta("1 days 3 ns"), pd.Timedelta(-5, "s"),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_scalars_of_numpy_and_pandas_are_names_that_need_no_trust(scalar, exchanged):
+    frame = pd.DataFrame({"a": [1]})
+    frame.attrs = {"scalar": scalar, "nested": [(scalar, {"k": scalar})]}
+    found = exchanged(frame)
+    assert_same(frame, found)
+    assert type(found.attrs["scalar"]) is type(scalar)
+    if isinstance(scalar, pd.Timestamp):
+        again = found.attrs["scalar"]
+        assert type(again.tz) is type(scalar.tz) and again.fold == scalar.fold
+        assert getattr(again, "unit", None) == getattr(scalar, "unit", None)
+    if scalar is not pd.NA:
+        assert_same(pd.Series([1], name=scalar), exchanged(pd.Series([1], name=scalar)))
 
 
 def test_flags_come_back(exchanged):
