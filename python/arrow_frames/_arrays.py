@@ -16,17 +16,10 @@ from arrow_frames import _values
 from arrow_frames._errors import optional
 from arrow_frames._native import Call, Objects, OutOfBand
 from arrow_frames._native import pickle as written
+from arrow_frames._parts import FORMATS
 from arrow_frames._values import is_unicode
 
 MAJOR = int(pd.__version__.split(".")[0])
-
-# numpy's kind and width, as the formats of Arrow's C data interface.
-FORMATS = {
-    "i1": "c", "u1": "C", "i2": "s", "u2": "S", "i4": "i", "u4": "I", "i8": "l", "u8": "L",
-    "f2": "e", "f4": "f", "f8": "g",
-    "M8[s]": "tss:", "M8[ms]": "tsm:", "M8[us]": "tsu:", "M8[ns]": "tsn:",
-    "m8[s]": "tDs", "m8[ms]": "tDm", "m8[us]": "tDu", "m8[ns]": "tDn",
-}  # fmt: skip
 
 # Frequencies of periods, by names that most versions of pandas know.
 PERIODS = {"A": "Y", "H": "h", "T": "min", "S": "s", "L": "ms", "U": "us", "N": "ns"}

@@ -75,6 +75,14 @@ def from_buffers(
     True
     """
     frames = list(frames)
+    if (kind := _native.kind(header)) != "dataframe":
+        return _tensor(
+            kind,
+            lambda: _native.decode_tensor(header, frames),
+            lambda: _native.decode_sparse(header, frames),
+            writable,
+            into or columns,
+        )
     return rebuild(
         lambda places: _native.decode(header, frames, places), header, writable, allow_pickle, into, columns
     )
@@ -103,6 +111,14 @@ def loads(
     columns: list | None = None,
 ) -> Any:
     """Rebuilds an object from a stream (or an Arrow IPC file) in memory, on that memory."""
+    if (kind := _native.kind(stream)) != "dataframe":
+        return _tensor(
+            kind,
+            lambda: _native.decode_tensor_stream(stream),
+            lambda: _native.decode_sparse_stream(stream),
+            writable,
+            into or columns,
+        )
     return rebuild(
         lambda places: _native.decode_stream(stream, places), stream, writable, allow_pickle, into, columns
     )
@@ -247,6 +263,16 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any
             return decode(order if places is None else [places[at] for at in order])
 
         return Rebuild(decoded, decode_again, writable, allow_pickle).frame(note, kind)
+
+
+def _tensor(kind: str, decode_tensor, decode_sparse, writable: bool | None, asked: Any) -> Any:
+    """An array that is a message of its own."""
+    from arrow_frames import _tensors
+
+    if asked:
+        raise DecodeError("the stream holds an array, which has no columns and comes back as no other kind")
+    with _malformed("array"):
+        return _tensors.decode(kind, decode_tensor, decode_sparse, writable)
 
 
 def _whole(decoded, note: dict, kind: str, allow_pickle: bool, writable: bool | None) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from arrow_frames import _note, _parts
+from arrow_frames import _note, _parts, _tensors
 from arrow_frames._native import DecodeError, Objects, encode_object
 from arrow_frames._native import pickle as written
 
@@ -33,7 +33,9 @@ def encode(array: np.ndarray, compression: str | None):
         return masked(array, note, compression)
     if array.dtype == object:
         return objects(array, note, compression)
-    return _parts.encode(note, [array], compression)
+    # A Tensor message, which others can read too, says nothing of compression.
+    encoded = None if compression else _tensors.encode(array, note)
+    return encoded or _parts.encode(note, [array], compression)
 
 
 def masked(array: Any, note: dict, compression: str | None):

@@ -15,6 +15,14 @@ import numpy as np
 from arrow_frames._native import Call, DecodeError, OutOfBand, encode_object
 from arrow_frames._native import pickle as written
 
+#: numpy's kind and width, as the formats of Arrow's C data interface.
+FORMATS = {
+    "i1": "c", "u1": "C", "i2": "s", "u2": "S", "i4": "i", "u4": "I", "i8": "l", "u8": "L",
+    "f2": "e", "f4": "f", "f8": "g",
+    "M8[s]": "tss:", "M8[ms]": "tsm:", "M8[us]": "tsu:", "M8[ns]": "tsn:",
+    "m8[s]": "tDs", "m8[ms]": "tDm", "m8[us]": "tDu", "m8[ns]": "tDn",
+}  # fmt: skip
+
 #: What numpy calls its own dtypes, but that of objects.
 DTYPE = re.compile(r"[<>|](?:[biufcSUV]\d+|[mM]8(?:\[\d*[A-Za-z]+\])?)")
 

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 from arrow_frames import _note, _values
-from arrow_frames._arrays import FORMATS, MAJOR, field_name, period_name, unwrapped, zone_library, zone_name
+from arrow_frames._arrays import MAJOR, field_name, period_name, unwrapped, zone_library, zone_name
 from arrow_frames._errors import UntrustedPickleError, needed, optional
 from arrow_frames._native import ArrowFramesError, DecodeError
 from arrow_frames._object import unpickled
+from arrow_frames._parts import FORMATS
 
 # The formats of Arrow's C data interface as numpy's dtypes; `?` and complex ones are numpy's own.
 DTYPES = {format: np.dtype("<" + code) for code, format in FORMATS.items()}

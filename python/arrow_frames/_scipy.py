@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from arrow_frames import _note, _parts
+from arrow_frames import _note, _parts, _tensors
 from arrow_frames._errors import needed
 from arrow_frames._native import DecodeError
 
@@ -32,6 +32,8 @@ def encode(obj, compression: str | None):
         # What was found out, so that nobody looks again; what was not, is not known there either.
         flags = {name: vars(obj).get(f"_{name}") for name in ("has_sorted_indices", "has_canonical_format")}
         note |= {name: bool(value) for name, value in flags.items() if value is not None}
+        if obj.format != "bsr" and not compression and (encoded := _tensors.encode_sparse(obj, note)):
+            return encoded
     elif obj.format == "coo":
         parts = [obj.data, *(obj.coords if hasattr(obj, "coords") else (obj.row, obj.col))]
         note["has_canonical_format"] = bool(obj.has_canonical_format)
@@ -47,13 +49,19 @@ def encode(obj, compression: str | None):
 
 def decode(note: dict, buffers: list, writable: bool | None):
     """The sparse array or matrix of a note."""
+    return made(note, _parts.decode(note, buffers, writable))
+
+
+def made(note: dict, parts: list):
+    """The sparse array or matrix that a note's parts are of."""
     needed("scipy", "a sparse array")
     from scipy import sparse
 
     name = note["kind"].partition(".")[2]
-    known = getattr(sparse, name)
+    known = getattr(sparse, name, None)
+    if known is None or name.partition("_")[0] not in FORMATS:
+        raise DecodeError(f"this scipy has no {name}")
     shape = tuple(note["shape"])
-    parts = _parts.decode(note, buffers, writable)
     form = name.partition("_")[0]
     if form == "dok":
         return to_dok(known, shape, _parts.dtype_of(note["dtype"]), parts)
@@ -63,17 +71,17 @@ def decode(note: dict, buffers: list, writable: bool | None):
     check(form, shape, data, places)
     # Not by its parts: the constructor would look through them, and narrow the indices.
     blocks = {"blocksize": data.shape[1:]} if form == "bsr" else {}
-    made = known(shape, dtype=data.dtype, **blocks)
-    made.data = data
-    if form == "coo" and hasattr(made, "coords"):
-        made.coords = tuple(places)
+    obj = known(shape, dtype=data.dtype, **blocks)
+    obj.data = data
+    if form == "coo" and hasattr(obj, "coords"):
+        obj.coords = tuple(places)
     else:
         for attribute, part in zip(ATTRIBUTES[form], places):
-            setattr(made, attribute, part)
+            setattr(obj, attribute, part)
     for flag in ("has_sorted_indices", "has_canonical_format"):
         if flag in note:
-            setattr(made, flag, note[flag])
-    return made
+            setattr(obj, flag, note[flag])
+    return obj
 
 
 #: What holds the places of the values.

@@ -1,10 +1,15 @@
 """Arrays of numpy come back as they went: dtype, shape, strides, class and flags, on the same memory."""
 
+import concurrent.futures
+import io
 import itertools
+import socket
 
 import arrow_frames as af
 import numpy as np
+import pyarrow as pa
 import pytest
+from arrow_frames import _native
 from conftest import in_frames, in_stream
 
 UNITS = ("Y", "D", "s", "ms", "us", "ns", "25s")
@@ -219,6 +224,61 @@ class Named(np.ndarray):
         self.name = state[1]
 
 
+NUMBERS = [
+    dtype for dtype in DTYPES if np.dtype(dtype).kind in "iuf" and np.dtype(dtype).isnative and dtype != "g"
+]
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_pyarrow_reads_numbers_as_tensors(dtype):
+    for name, array in layouts(dtype).items():
+        header, _ = af.to_buffers(array)
+        axes = [stride for length, stride in zip(array.shape, array.strides) if length > 1]
+        is_tensor = bool(array.ndim and array.size) and all(stride > 0 for stride in axes)
+        assert (_native.kind(header) == "tensor") == is_tensor or name in ("windows", "at an odd address"), (
+            name
+        )
+        if _native.kind(header) == "tensor":
+            tensor = pa.ipc.read_tensor(pa.BufferReader(af.dumps(array)))
+            assert tensor.to_numpy().dtype == array.dtype
+            assert tensor.to_numpy().tobytes() == array.tobytes(), name
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_tensors_of_pyarrow_are_read(dtype):
+    full = filled(dtype, (4, 3, 2))
+    for array in (full, np.asfortranarray(full), full[0], full[:0], full.reshape(-1)):
+        sink = pa.BufferOutputStream()
+        pa.ipc.write_tensor(pa.Tensor.from_numpy(array), sink)
+        found = af.loads(sink.getvalue())
+        assert (
+            found.dtype == array.dtype and found.shape == array.shape and found.tobytes() == array.tobytes()
+        )
+        again = af.load(io.BytesIO(sink.getvalue()))
+        assert again.tobytes() == array.tobytes() and again.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "array", [np.arange(9_000.0), np.arange(12).astype("M8[s]"), np.ma.masked_equal(np.arange(5), 2)]
+)
+def test_files_sockets_and_maps_hold_arrays_too(array, tmp_path):
+    assert af.dump(array, tmp_path / "a") == (tmp_path / "a").stat().st_size
+    for found in (af.load(tmp_path / "a"), af.memory_map(tmp_path / "a"), af.unpack(af.pack(array))):
+        assert type(found) is type(array) and found.dtype == array.dtype and found.tolist() == array.tolist()
+    assert af.load(tmp_path / "a").flags.writeable and not af.memory_map(tmp_path / "a").flags.writeable
+    left, right = socket.socketpair()
+    with left, right, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(af.dump, array, left)
+        assert af.load(right).tolist() == array.tolist() and sent.result() > 0
+
+
+def test_an_array_is_no_dataframe():
+    for array in (np.arange(4), np.arange(4).astype("M8[s]")):
+        for options in ({"into": "pandas"}, {"columns": ["a"]}):
+            with pytest.raises((af.DecodeError, KeyError), match="no column"):
+                in_frames(array, **options)
+
+
 def test_what_is_asked_of_access_is_so():
     array, readonly = np.arange(4), np.arange(4)
     readonly.flags.writeable = False
@@ -232,9 +292,9 @@ def test_what_is_asked_of_access_is_so():
 
 def test_a_field_of_objects_is_never_made_of_bytes():
     """A dtype of objects over a frame would make the frame's bytes addresses."""
-    header, frames = af.to_buffers(np.arange(4))
+    header, frames = af.to_buffers(np.arange(4).astype("M8[s]"))
     for dtype in ('"|O"', '{"names": ["a"], "formats": ["|O"], "offsets": [0], "itemsize": 8}', '"O"'):
-        forged = header.replace(b'"<i8"', dtype.encode())
+        forged = header.replace(b'"<M8[s]"', dtype.encode())
         with pytest.raises(af.DecodeError):
             af.from_buffers(repaired(header, dtype) or forged, frames)
 

@@ -3,6 +3,7 @@
 import arrow_frames as af
 import numpy as np
 import pytest
+from arrow_frames import _native
 from conftest import in_frames
 
 scipy = pytest.importorskip("scipy.sparse")
@@ -127,13 +128,37 @@ def test_one_axis_comes_back(exchanged):
 def test_places_outside_are_refused(form, spoil):
     """scipy's routines would look at memory that is not theirs."""
     sparse = getattr(scipy, f"{form}_matrix")(dense("<f8"))
+    header, frames = af.to_buffers(sparse)
+    # In the memory that the frames are.
     spoil(sparse)
     with pytest.raises(af.DecodeError):
-        in_frames(sparse)
+        af.from_buffers(header, frames)
 
 
 def test_places_outside_of_the_coordinates_are_refused():
     sparse = scipy.coo_matrix(dense("<f8"))
+    header, frames = af.to_buffers(sparse)
     sparse.row[0] = 77
     with pytest.raises(af.DecodeError):
-        in_frames(sparse)
+        af.from_buffers(header, frames)
+
+
+def test_rows_and_columns_of_numbers_are_sparse_tensors_of_arrow():
+    for sparse in samples():
+        header, _ = af.to_buffers(sparse)
+        expected = "sparse" if sparse.format in ("csr", "csc") else "dataframe"
+        assert _native.kind(header) == expected, sparse.format
+
+
+def test_sparse_tensors_of_others_come_back_without_a_note():
+    matrix = scipy.csr_matrix(dense("<f8"))
+    csr = _native.encode_sparse(
+        "csr", (6, 8), ("g", matrix.data), [("i", matrix.indptr)], [("i", matrix.indices)]
+    )
+    places = np.argwhere(dense("<f8")).astype("<i8")
+    values = dense("<f8")[tuple(places.T)]
+    coo = _native.encode_sparse("coo", (6, 8), ("g", values), [], [("l", places.reshape(-1))])
+    for header, frames, _ in (csr, coo):
+        assert np.array_equal(af.from_buffers(header, frames).toarray(), dense("<f8"))
+        stream = b"".join(_native.segments(header, frames))
+        assert np.array_equal(af.loads(stream).toarray(), dense("<f8"))
