@@ -1,21 +1,28 @@
 //! An object that is no dataframe: its pickle and the pickle's buffers, and nothing else.
 
+#[path = "golden/object.rs"]
+mod golden;
+
 use arrow_buffer::Buffer;
 use arrow_frames::{DataFrame, Decoder, ErrorKind, Fault, Frames, Target, from_buffers, to_buffers};
 use arrow_schema::{DataType, Field, Metadata, Schema};
 
-/// A pickle of a list of two buffers, and these.
 fn object() -> Vec<Buffer> {
-    let pickle = b"\x80\x05](\x97\x97e.".as_slice();
-    vec![Buffer::from(pickle), Buffer::from(vec![7u8; 200]), Buffer::from(vec![9u8; 3])]
+    golden::buffers()
 }
 
 fn frames() -> Frames {
-    to_buffers(&DataFrame::of_object(object()), Target::Arrow).unwrap()
+    golden::frames().unwrap()
 }
 
 fn stream() -> Vec<u8> {
-    frames().segments().unwrap().flatten().copied().collect()
+    golden::stream().unwrap()
+}
+
+#[test]
+fn the_golden_file_is_what_is_written_today() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/golden/object.arrows");
+    assert!(std::fs::read(path).unwrap() == stream(), "`cargo xtask golden`");
 }
 
 #[test]

@@ -10,6 +10,8 @@ use crate::{Outcome, process};
 
 #[path = "../../tests/golden/made.rs"]
 pub mod made;
+#[path = "../../tests/golden/object.rs"]
+pub mod object;
 #[path = "../../tests/golden/tensors.rs"]
 pub mod tensors;
 
@@ -55,6 +57,7 @@ fn files() -> Result<BTreeMap<String, Vec<u8>>, Box<dyn Error>> {
             files.insert(format!("{}.arrow", golden.name), file);
         }
     }
+    files.insert("object.arrows".to_owned(), object::stream()?);
     for golden in tensors::all()? {
         files.insert(format!("{}.arrows", golden.name), golden.stream()?);
     }
