@@ -634,7 +634,45 @@ fn every_pickle() -> Vec<(String, Vec<arrow_buffer::Buffer>)> {
     let field = Field::new("x", level.data_type().clone(), false);
     let levels: [(&dyn Array, &Field); 1] = [(&level, &field)];
     pickles.push(("levels".to_owned(), multi_index(&levels, forms, &[None]).unwrap()));
+    pickles.push(("objects of Python".to_owned(), python_objects()));
+    pickles.push(("sparse numbers".to_owned(), sparse_numbers()));
     pickles
+}
+
+/// What Arrow has no values of, and the Python package writes.
+fn python_objects() -> Vec<Buffer> {
+    let mut w = Writer::new();
+    w.start_objects(6);
+    w.start_list();
+    w.global("pandas", "NA");
+    w.global("pandas", "NaT");
+    w.call("uuid", "UUID", 1, |w| w.text("00000000-0000-0000-0000-000000000001"));
+    w.call("datetime", "datetime", 7, |w| [2020, 1, 2, 3, 4, 5, 6].into_iter().for_each(|part| w.int(part)));
+    w.large_int(&[1; 40]);
+    w.start_dict();
+    w.text("key");
+    w.none();
+    w.end_dict();
+    w.end_list();
+    w.end_objects();
+    w.finish()
+}
+
+fn sparse_numbers() -> Vec<Buffer> {
+    let mut w = Writer::new();
+    w.call("pandas", "array", 3, |w| {
+        w.call("numpy", "frombuffer", 3, |w| {
+            w.buffer(Buffer::from_vec(vec![0i64, 3]));
+            w.text("<i8");
+            w.int(2);
+        });
+        w.call("pandas", "SparseDtype", 2, |w| {
+            w.text("int64");
+            w.int(0);
+        });
+        w.boolean(false);
+    });
+    w.finish()
 }
 
 #[test]
