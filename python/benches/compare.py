@@ -5,19 +5,17 @@
 
 import argparse
 import json
-import pickle
 import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import ways
+from measuring import in_fresh_process, peak, replace, timed
 
-MARKERS = ("<!-- benchmark -->", "<!-- /benchmark -->")
 ROUNDS = 15
 
 
@@ -68,103 +66,32 @@ DATA: dict[str, Callable[[], pd.DataFrame]] = {
 }
 
 
-def ours(df: pd.DataFrame):
-    import arrow_frames as af
-
-    return lambda: af.to_buffers(df), lambda sent: af.from_buffers(*sent)
-
-
-def ours_from_bytes(df: pd.DataFrame):
-    import arrow_frames as af
-
-    return lambda: af.dumps(df), lambda sent: af.loads(sent)
-
-
-def pickle5(df: pd.DataFrame):
-    def dump():
-        buffers: list[pickle.PickleBuffer] = []
-        return pickle.dumps(df, 5, buffer_callback=buffers.append), buffers
-
-    return dump, lambda sent: pickle.loads(sent[0], buffers=sent[1])
-
-
-def distributed(df: pd.DataFrame):
-    from distributed.protocol import deserialize_bytes, serialize_bytelist
-
-    return lambda: serialize_bytelist(df), lambda sent: deserialize_bytes(b"".join(sent))
-
-
-def distributed_from_bytes(df: pd.DataFrame):
-    from distributed.protocol import deserialize_bytes, serialize_bytes
-
-    return lambda: serialize_bytes(df), lambda sent: deserialize_bytes(sent)
-
-
-def arrow_ipc(df: pd.DataFrame):
-    import pyarrow as pa
-
-    def dump():
-        table = pa.Table.from_pandas(df)
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as writer:
-            writer.write_table(table)
-        return sink.getvalue()
-
-    return dump, lambda sent: pa.ipc.open_stream(sent).read_all().to_pandas()
-
-
-def table(df: pd.DataFrame):
-    import pyarrow as pa
-
-    return lambda: pa.Table.from_pandas(df), lambda sent: sent.to_pandas()
-
-
 PEERS = {
-    "arrow-frames, frames": ours,
-    "arrow-frames, bytes": ours_from_bytes,
-    "pickle 5 out-of-band": pickle5,
-    "distributed, frames": distributed,
-    "distributed, bytes": distributed_from_bytes,
-    "pyarrow IPC": arrow_ipc,
-    "Table.from_pandas": table,
+    "arrow-frames, frames": ways.ours,
+    "arrow-frames, bytes": ways.ours_from_bytes,
+    "pickle 5 out-of-band": ways.pickle5,
+    "distributed, frames": ways.distributed,
+    "distributed, bytes": ways.distributed_from_bytes,
+    "pyarrow IPC": ways.arrow_ipc,
+    "Table.from_pandas": ways.arrow_table,
 }
 
 
 def measure(data: str, peer: str) -> dict:
     """Medians in milliseconds, and the peak beyond what was there before, in MiB."""
     df = DATA[data]()
-    small_dump, small_load = PEERS[peer](df.iloc[:10].copy())
-    small_load(small_dump())
-    dump, load = PEERS[peer](df)
+    small = PEERS[peer](df.iloc[:10].copy())
+    small.load(small.carry(small.dump()))
+    way = PEERS[peer](df)
     result: dict[str, float] = {}
     # First, since later the allocators have memory to hand that the process needed already.
-    before = reset_peak()
-    sent = dump()
-    result["dump peak"] = (status("VmHWM") - before) / 1024
-    before = reset_peak()
-    loaded = load(sent)
-    result["load peak"] = (status("VmHWM") - before) / 1024
+    sent, result["dump peak"] = peak(way.dump)
+    sent = way.carry(sent)
+    loaded, result["load peak"] = peak(lambda: way.load(sent))
     del loaded
-    for name, work in (("dump", dump), ("load", lambda: load(sent))):
-        times = []
-        for _ in range(ROUNDS):
-            start = time.perf_counter()
-            done = work()
-            times.append(time.perf_counter() - start)
-            del done
-        result[name] = statistics.median(times) * 1e3
+    for name, work in (("dump", way.dump), ("load", lambda: way.load(sent))):
+        result[name] = statistics.median(timed(work) for _ in range(ROUNDS))
     return result
-
-
-def reset_peak() -> int:
-    """Starts the peak anew: from here on it is what is used now, in KiB."""
-    Path("/proc/self/clear_refs").write_text("5")
-    return status("VmRSS")
-
-
-def status(key: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(key))
 
 
 def main() -> None:
@@ -185,9 +112,7 @@ def main() -> None:
             "|---|--:|--:|--:|--:|",
         ]
         for peer in PEERS:
-            command = [sys.executable, __file__, "--one", data, peer]
-            output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-            found = json.loads(output.splitlines()[-1])
+            found = in_fresh_process(__file__, "--one", data, peer)
             cells = [f"{found[key]:.2f} ms" for key in ("dump", "load")]
             cells += [f"{max(found[key], 0):.1f} MiB" for key in ("dump peak", "load peak")]
             lines.append(f"| {peer} | {' | '.join(cells)} |")
@@ -195,11 +120,8 @@ def main() -> None:
     text = "\n".join(lines[1:])
     if arguments.write is None:
         print(text)
-        return
-    document = arguments.write.read_text(encoding="utf-8")
-    head, rest = document.split(MARKERS[0])
-    tail = rest.split(MARKERS[1])[1]
-    arguments.write.write_text(f"{head}{MARKERS[0]}\n{text}\n{MARKERS[1]}{tail}", encoding="utf-8")
+    else:
+        replace(arguments.write, "benchmark", text)
 
 
 if __name__ == "__main__":

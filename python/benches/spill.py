@@ -9,11 +9,13 @@ bytes as the spill file has.
 
 import argparse
 import gc
+import json
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from measuring import in_fresh_process, peak, replace
 
 MIB = 1 << 20
 
@@ -39,11 +41,7 @@ def main() -> None:
             lines.append(row)
             print(row, flush=True)
     if options.write:
-        text = options.write.read_text()
-        head, rest = text.split("<!-- spill -->\n")
-        _, tail = rest.split("<!-- /spill -->")
-        table = "\n".join(lines)
-        options.write.write_text(f"{head}<!-- spill -->\n{table}\n<!-- /spill -->{tail}")
+        replace(options.write, "spill", "\n".join(lines))
 
 
 def fresh() -> str:
@@ -52,20 +50,12 @@ def fresh() -> str:
 
 def run(step: str, path: str, compression: str, megabytes: str, folder: str) -> tuple[float, float]:
     """Runs one step in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, __file__, step, path, compression, megabytes, folder],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise SystemExit(done.stderr)
-    size, peak = map(float, done.stdout.split())
+    size, rise = in_fresh_process(__file__, step, path, compression, megabytes, folder)
     if step == "unspill":
         for file in Path(folder).iterdir():
             file.unlink()
         os.rmdir(folder)
-    return size, peak
+    return size, rise
 
 
 def child(step: str, path: str, compression: str, megabytes: str, folder: str) -> None:
@@ -88,21 +78,16 @@ def child(step: str, path: str, compression: str, megabytes: str, folder: str) -
     if step == "spill":
         buffer["large"] = dataframe(rows)
         gc.collect()
-        before = resident()
-        forget_peak()
-        buffer.evict()
-        print(size(folder) / MIB, (peak() - before) / MIB)
+        _, spilling = peak(buffer.evict)
+        print(json.dumps([size(folder) / MIB, spilling]))
         return
     # The file that another process has left.
     buffer.slow.data.d.filenames["large"] = name(folder)
     gc.collect()
-    before = resident()
-    forget_peak()
-    large = buffer.slow.data["large"]
-    read = peak()
+    large, unspilling = peak(lambda: buffer.slow.data["large"])
     assert large.shape == (rows, 7)
     assert large.equals(dataframe(rows))
-    print(size(folder) / MIB, (read - before - size(folder)) / MIB)
+    print(json.dumps([size(folder) / MIB, unspilling - size(folder) / MIB]))
 
 
 #: Three floats, an integer, a boolean, a category's code, and a text with its offset.
@@ -142,23 +127,6 @@ def name(folder: str) -> str:
 
 def size(folder: str) -> int:
     return os.stat(os.path.join(folder, name(folder))).st_size
-
-
-def resident() -> int:
-    return status("VmRSS")
-
-
-def peak() -> int:
-    return status("VmHWM")
-
-
-def forget_peak() -> None:
-    Path("/proc/self/clear_refs").write_text("5")
-
-
-def status(key: str) -> int:
-    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(key)]
-    return int(line.split()[1]) * 1024
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ mod performance;
 mod pickle;
 mod process;
 mod python;
+mod python_benches;
 mod python_package;
 mod ratios;
 mod readers;
@@ -44,6 +45,7 @@ enum Task {
     #[command(hide = true)]
     ProbePickle(conformance::pickles::probe::Args),
     Python(python_package::Args),
+    PythonBenches(python_benches::Args),
     Ratios(ratios::Args),
     Readers(readers::Args),
     Test(test::Args),
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Task::Probe(args) => conformance::probe::run(args),
         Task::ProbePickle(args) => conformance::pickles::probe::run(args),
         Task::Python(args) => python_package::run(args),
+        Task::PythonBenches(args) => python_benches::run(args),
         Task::Ratios(args) => ratios::run(args),
         Task::Readers(args) => readers::run(args),
         Task::Test(args) => test::run(args),

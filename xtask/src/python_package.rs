@@ -36,7 +36,7 @@ pub struct Args {
 pub fn run(args: Args) -> Outcome {
     let tools = python::interpreter()?;
     let scratch = tempfile::tempdir()?;
-    let wheel = wheel(&tools, scratch.path())?;
+    let wheel = wheel(&tools, "dev", scratch.path())?;
     types(&tools, &wheel)?;
     alone(&tools, &wheel, scratch.path())?;
 
@@ -94,11 +94,11 @@ fn versions(folder: &Path) -> Result<(), Error> {
     Err(format!("{DOCUMENT} has another table than this one, which was measured:\n{table}").into())
 }
 
-/// Builds the wheel.
-fn wheel(tools: &Path, folder: &Path) -> Result<PathBuf, Error> {
+/// Builds the wheel with one of cargo's profiles.
+pub fn wheel(tools: &Path, profile: &str, folder: &Path) -> Result<PathBuf, Error> {
     progress("building the wheel");
     let mut maturin = python(tools);
-    maturin.args(["-m", "maturin", "build", "--profile", "dev", "--locked"]);
+    maturin.args(["-m", "maturin", "build", "--profile", profile, "--locked"]);
     // It is for this machine only, so that it may need all that this machine has.
     maturin.args(["--auditwheel", "skip", "--manifest-path", "python/Cargo.toml", "--interpreter"]);
     must(maturin.arg(tools).arg("--out").arg(folder))?;
@@ -127,7 +127,7 @@ fn alone(tools: &Path, wheel: &Path, folder: &Path) -> Result<(), Error> {
 }
 
 /// Installs the wheel into an environment, with another's pip: not all have one.
-fn install(tools: &Path, interpreter: &Path, wheel: &Path) -> Result<(), Error> {
+pub fn install(tools: &Path, interpreter: &Path, wheel: &Path) -> Result<(), Error> {
     let mut pip = python(tools);
     pip.args(["-m", "pip", "--python"]).arg(interpreter);
     pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps"]);
@@ -142,7 +142,7 @@ fn tcp_service() -> Result<PathBuf, Error> {
 }
 
 /// An interpreter at the root that finds nothing there: neither the folder nor the caller's paths.
-fn python(interpreter: &Path) -> Command {
+pub fn python(interpreter: &Path) -> Command {
     let mut python = Command::new(interpreter);
     python.current_dir(root()).arg("-P").env_remove("PYTHONPATH");
     python
