@@ -17,7 +17,8 @@ use arrow::compute::{cast, take};
 use arrow::datatypes::{DataType, Field, Int8Type, Int32Type, Int64Type, Schema};
 use arrow::util::display::array_value_to_string;
 use arrow_frames::pickle::{
-    Forms, Inexact, Pickle, TextForm, ZonedForm, allowed_names, disassemble, index, multi_index, range_index,
+    Forms, Inexact, Pickle, TextForm, Writer, ZonedForm, allowed_names, disassemble, index, multi_index,
+    range_index,
 };
 use arrow_frames::{
     Carriage, Column, CopyReason, DataFrame, Decoder, Encoder, Error, ErrorKind, Fault, Frames, Limits,
@@ -640,7 +641,7 @@ fn every_pickle() -> Vec<(String, Vec<arrow_buffer::Buffer>)> {
 }
 
 /// What Arrow has no values of, and the Python package writes.
-fn python_objects() -> Vec<Buffer> {
+fn python_objects() -> Vec<arrow_buffer::Buffer> {
     let mut w = Writer::new();
     w.start_objects(6);
     w.start_list();
@@ -658,11 +659,11 @@ fn python_objects() -> Vec<Buffer> {
     w.finish()
 }
 
-fn sparse_numbers() -> Vec<Buffer> {
+fn sparse_numbers() -> Vec<arrow_buffer::Buffer> {
     let mut w = Writer::new();
     w.call("pandas", "array", 3, |w| {
         w.call("numpy", "frombuffer", 3, |w| {
-            w.buffer(Buffer::from_vec(vec![0i64, 3]));
+            w.buffer(arrow_buffer::Buffer::from_vec(vec![0i64, 3]));
             w.text("<i8");
             w.int(2);
         });

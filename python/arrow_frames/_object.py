@@ -95,7 +95,7 @@ def array_parts(pickler, array):
 
 
 #: Bytes below which numpy's own pickle is smaller, and exact for what is laid out simply.
-SMALL = 1024
+SMALL = 4096
 
 
 def array_again(part: dict, memory: Any):

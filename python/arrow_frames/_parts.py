@@ -79,14 +79,15 @@ def split(array: np.ndarray, number: int, copies: Copies) -> tuple[dict, memoryv
     if not array.size or not array.itemsize:
         return part, memoryview(b"")
     array = np.asarray(array)
+    if array.flags.c_contiguous:
+        return part, octets(array)
     dense = forward(array)
     if not dense.flags.c_contiguous:
         # Gaps between the elements: without them, in the order that they have.
         array = without_gaps(array)
         dense = forward(array)
         copies.append((number, "strided", dense.nbytes))
-    if not array.flags.c_contiguous:
-        part["strides"] = list(array.strides)
+    part["strides"] = list(array.strides)
     offset = sum(-stride * (length - 1) for length, stride in zip(array.shape, array.strides) if stride < 0)
     if offset:
         part["offset"] = offset
@@ -141,6 +142,8 @@ def dtype_note(dtype: np.dtype) -> Any:
     """A dtype as JSON; `Unsupported` if it is of objects, or of somebody's own."""
     if dtype.hasobject or dtype.metadata is not None:
         raise Unsupported(f"no part holds {dtype}")
+    if dtype.isbuiltin == 1 and dtype.names is None and DTYPE.fullmatch(dtype.str):
+        return dtype.str
     note: Any
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
