@@ -1,4 +1,4 @@
-"""The README's section on Python, run against the service that it names."""
+"""The README's section on Python, run against the service that it names, and the example of docs/OBJECTS.md."""
 
 import os
 import subprocess
@@ -44,3 +44,11 @@ def test_a_dataframe_goes_to_the_rust_service_and_back(service):
     assert numbered["city"].dtype == sent["city"].dtype
     assert numbered["row"].dtype == np.dtype("u8")
     assert numbered["row"].tolist() == [0, 1]
+
+
+def test_the_example_of_arrays_runs():
+    blocks = (REPOSITORY / "docs/OBJECTS.md").read_text().split("```python\n")[1:]
+    assert len(blocks) == 1
+    names = {}
+    exec(blocks[0].split("```", 1)[0], names)
+    assert np.array_equal(names["again"], names["weights"])
