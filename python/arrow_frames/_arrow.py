@@ -6,7 +6,7 @@ import sys
 
 from arrow_frames import _note
 from arrow_frames._errors import needed
-from arrow_frames._native import EncodeError, Stream, encode_stream
+from arrow_frames._native import DecodeError, EncodeError, Stream, encode_stream
 
 
 def kind_of(obj) -> str | None:
@@ -47,8 +47,17 @@ def encode(obj, kind: str, target: str, writable: bool, compression):
         obj = obj.to_arrow()
     if not hasattr(obj, "__arrow_c_stream__") and hasattr(obj, "to_reader"):
         obj = obj.to_reader()
-    # A table is what a stream is read as anyway.
-    metadata = [] if kind == "pyarrow.Table" else [(_note.KEY, json.dumps(note))]
+    if kind.startswith("pyarrow.") and hasattr(obj, "schema"):
+        for field in obj.schema:
+            if field.metadata and _note.KEY.encode() in field.metadata and str(field.type) == "null":
+                raise EncodeError(
+                    f"column {field.name!r} was a pickle, which whoever read the stream has left behind: "
+                    "read it with arrow_frames"
+                )
+    # A table is what a stream is read as anyway, unless what was read once says otherwise.
+    own = (getattr(getattr(obj, "schema", None), "metadata", None) or {}).get(_note.KEY.encode(), b"{}")
+    is_told = kind == "pyarrow.Table" and not _note.of({_note.KEY: own.decode(errors="replace")})
+    metadata = [] if is_told else [(_note.KEY, json.dumps(note))]
     return encode_stream(obj, metadata, target=target, writable=writable, compression=compression)
 
 
@@ -70,11 +79,19 @@ def decode(stream: Stream, note: dict, kind: str):
         return stream
     if kind.startswith("polars."):
         pl = needed("polars", "an object of polars")
-        frame = pl.DataFrame(stream)
+        try:
+            frame = pl.DataFrame(stream)
+        except (KeyboardInterrupt, SystemExit, MemoryError):
+            raise
+        except BaseException as error:
+            # Its panics are no exceptions of the usual kind.
+            raise DecodeError(f"polars cannot take the stream: {error}") from error
         return frame.to_series(0) if kind == "polars.Series" else frame
     pa = needed("pyarrow", "an object of pyarrow")
     source = stream.to_pyarrow(pa)
-    metadata = {k: v for k, v in (source.schema.metadata or {}).items() if k != _note.KEY.encode()} or None
+    # The note is ours; whatever else is called so is not.
+    ours = _note.KEY.encode() if note else None
+    metadata = {k: v for k, v in (source.schema.metadata or {}).items() if k != ours} or None
     schema = source.schema.with_metadata(metadata)
     batches = [batch.replace_schema_metadata(metadata) for batch in source]
     if kind in ("pyarrow.RecordBatch", "pyarrow.Array", "arrow.Array") and len(batches) == 1:

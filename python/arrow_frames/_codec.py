@@ -3,6 +3,7 @@
 import contextlib
 import mmap
 import os
+import stat
 import sys
 from typing import Any
 
@@ -150,12 +151,14 @@ def load(
     """
     if isinstance(file, (str, os.PathLike)):
         with open(file, "rb", buffering=0) as opened:
-            if opened.read(len(FILE_MAGIC)) == FILE_MAGIC:
+            is_file = stat.S_ISREG(os.fstat(opened.fileno()).st_mode)
+            if is_file and opened.read(len(FILE_MAGIC)) == FILE_MAGIC:
                 from arrow_frames._io import whole
 
                 memory = whole(opened)
                 return loads(memory, writable=writable, allow_pickle=allow_pickle, into=into, columns=columns)
-            opened.seek(0)
+            if is_file:
+                opened.seek(0)
             return load(opened, writable=writable, allow_pickle=allow_pickle, into=into, columns=columns)
     header, frames = _native.receive(file)
     return from_buffers(
@@ -251,7 +254,8 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any
         if kind == "arrow.Stream":
             return decoded.stream()
     if not kind.startswith("pandas."):
-        return _arrow.decode(decoded.stream(), note, kind)
+        with _malformed("object of Arrow"):
+            return _arrow.decode(decoded.stream(), note, kind)
     needed("pandas", "a dataframe of pandas")
     from arrow_frames._rebuild import Rebuild
 
@@ -301,7 +305,9 @@ def _malformed(what: str):
         yield
     except (ArrowFramesError, ImportError):
         raise
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:
         raise DecodeError(f"no {what} can be made of the stream: {type(error).__name__}: {error}") from error
 
 
@@ -331,10 +337,14 @@ def _places(schema_source, columns: list) -> list[int]:
         if label not in names:
             raise KeyError(f"there is no column {label!r}")
         places.extend(at for at, name in enumerate(names) if name == label)
-    if "arrays" in note:
-        if any(isinstance(array, dict) for array in note["arrays"]):
-            return list(range(len(names)))
-        places.extend(range(len(names) - _note.index_columns(note["index"]), len(names)))
+    with _malformed("dataframe"):
+        if "arrays" in note:
+            if any(isinstance(array, dict) for array in note["arrays"]):
+                return list(range(len(names)))
+            levels = _note.index_columns(note["index"])
+            if not 0 <= levels <= len(names):
+                raise DecodeError(f"the index has {levels} columns, of {len(names)} in all")
+            places.extend(range(len(names) - levels, len(names)))
     return places
 
 

@@ -51,6 +51,8 @@ def inspect(header: Any, frames: Any = None) -> Inspection:
     pandas.DataFrame: 2 rows × 1 columns
       a  native  Int64  16 B
     """
+    if (kind := _native.kind(header)) != "dataframe":
+        return of_tensor(kind, header, frames)
     decoded = _native.decode_stream(header) if frames is None else _native.decode(header, list(frames))
     note = _note.of(dict(decoded.metadata))
     if (buffers := decoded.object()) is not None:
@@ -71,10 +73,34 @@ def inspect(header: Any, frames: Any = None) -> Inspection:
     return Inspection(str(note.get("kind", "arrow")), decoded.rows, columns)
 
 
+def of_tensor(kind: str, header: Any, frames: Any) -> Inspection:
+    """An array that is a message of its own."""
+    given = (header,) if frames is None else (header, list(frames))
+    decoded: Any
+    if kind == "tensor":
+        decoded = (_native.decode_tensor_stream if frames is None else _native.decode_tensor)(*given)
+        parts = [("values", decoded.format, decoded.values)]
+    else:
+        decoded = (_native.decode_sparse_stream if frames is None else _native.decode_sparse)(*given)
+        parts = [("values", decoded.format, decoded.values)]
+        parts += [("indptr", *numbers) for numbers in decoded.indptr]
+        parts += [("indices", *numbers) for numbers in decoded.indices]
+    shown = [
+        {"name": name, "travels": "native", "type": format, "bytes": memory.nbytes}
+        for name, format, memory in parts
+    ]
+    known = _note.of(dict(decoded.metadata)).get("kind", kind)
+    return Inspection(f"{known} of {' × '.join(map(str, decoded.shape))}", None, shown)
+
+
 def of_object(note: dict, buffers: list[memoryview]) -> list[dict]:
     """The pickle of an object and its buffers: what each is, as far as that is written down."""
-    described = [{"name": "pickle", "travels": "opaque", "type": "not run", "bytes": buffers[0].nbytes}]
-    parts = [part for part in note.get("parts", []) if isinstance(part, dict)]
+    described = [
+        {"name": "pickle", "travels": "opaque", "type": "not run", "bytes": pickle.nbytes}
+        for pickle in buffers[:1]
+    ]
+    noted = note.get("parts")
+    parts = [part for part in noted if isinstance(part, dict)] if isinstance(noted, list) else []
     known = (
         [f"{part.get('dtype')} {part.get('shape')}" for part in parts]
         if len(parts) == len(buffers) - 1

@@ -4,6 +4,7 @@ import io
 import os
 import secrets
 import socket
+import stat
 from typing import Any
 
 from arrow_frames._native import DecodeError
@@ -39,17 +40,32 @@ def write_all(segment: memoryview, file: Any) -> None:
                 raise BlockingIOError("the file does not block: it has a part of the stream")
             # One that does not say how much takes all.
             return
+        if type(written) is not int or not 0 < written <= segment.nbytes:
+            raise OSError(
+                f"the file was given {segment.nbytes:,} bytes, and says that it has written {written!r}"
+            )
         segment = segment[written:]
 
 
 def write_named(segments: list[memoryview], path: str) -> int:
     """Writes a file that has its name when it is whole, or not at all."""
+    path = os.path.realpath(path)
     folder, name = os.path.split(path)
+    mode = None
+    if os.path.lexists(path):
+        known = os.stat(path).st_mode
+        if not stat.S_ISREG(known):
+            # A pipe or a device, which has its name anyway.
+            with open(path, "wb", buffering=0) as file:
+                return write(segments, file)
+        mode = stat.S_IMODE(known)
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
     # As any new file: who may read it says the umask.
     handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with open(handle, "wb", buffering=0) as file:
+            if mode is not None:
+                os.chmod(temporary, mode)
             total = write(segments, file)
         os.replace(temporary, path)
     except BaseException:

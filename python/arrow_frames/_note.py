@@ -18,7 +18,7 @@ def of(metadata: dict) -> dict:
     """What the metadata says of the object; nothing if it is of another version."""
     try:
         note = json.loads(metadata.get(KEY, "{}"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     is_ours = isinstance(note, dict) and note.get("version") == VERSION and isinstance(note.get("kind"), str)
     return note if is_ours else {}

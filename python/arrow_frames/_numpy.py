@@ -57,8 +57,9 @@ def masked(array: Any, note: dict, compression: str | None):
 
 def objects(array: np.ndarray, note: dict, compression: str | None):
     """An array of Python objects: as scalars, one behind the other."""
+    array, kept = np.asarray(array), array.flags.writeable
     order: Any = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-    note |= {"shape": list(array.shape), "order": order}
+    note |= {"shape": list(array.shape), "order": order, **({} if kept else {"readonly": True})}
     try:
         buffers = written(Objects(array.ravel(order).tolist()))
     except TypeError as error:
@@ -72,15 +73,17 @@ def decode(note: dict, buffers: list, loaded, writable: bool | None) -> np.ndarr
     """The array of a note. `loaded` unpickles the buffers, if they may be."""
     known = KINDS[note["kind"]]
     if "order" in note:
-        flat = loaded()
-        return flat.reshape(tuple(note["shape"]), order=note["order"])
+        array: Any = loaded().reshape(tuple(note["shape"]), order=note["order"]).view(known)
+        if writable is False or writable is None and note.get("readonly"):
+            array.flags.writeable = False
+        return array
     arrays = _parts.decode(note, buffers, writable)
     if known is np.ma.MaskedArray:
         rest = iter(arrays[1:])
         mask = next(rest) if note.get("mask") else np.ma.nomask
         if mask is not np.ma.nomask and mask.shape != arrays[0].shape:
             raise DecodeError(f"a mask of the shape {mask.shape}, of values of the shape {arrays[0].shape}")
-        array: Any = np.ma.MaskedArray(arrays[0], mask, copy=False, hard_mask=bool(note.get("hard")))
+        array = np.ma.MaskedArray(arrays[0], mask, copy=False, hard_mask=bool(note.get("hard")))
         if note.get("fill"):
             array._fill_value = next(rest)
         return array

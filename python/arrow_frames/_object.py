@@ -40,7 +40,14 @@ def loaded(decoded, allow_pickle: bool, writable: bool | None) -> Any:
     buffers = buffers_of(decoded)
     if not allow_pickle and (refused := decoded.object_refused()) is not None:
         raise UntrustedPickleError("the object", refused)
-    return unpickled(buffers, writable)
+    if allow_pickle:
+        return unpickled(buffers, writable)
+    try:
+        return unpickled(buffers, writable)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise DecodeError(f"the object cannot be made: {type(error).__name__}: {error}") from error
 
 
 def unpickled(buffers: list, writable: bool | None) -> Any:

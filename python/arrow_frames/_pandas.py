@@ -194,12 +194,13 @@ def level_adder(codes, level: pd.Index):
     codes, level = np.asarray(codes), level.rename(None)
 
     def add(columns, place: int, target: str):
-        if level.dtype != "category" and type(level) is not pd.RangeIndex:
+        is_set = level.dtype != "category" and not level.hasnans and level.is_unique
+        if is_set and type(level) is not pd.RangeIndex:
             try:
                 return _arrays.put_categorical(columns, place, codes, level, False, target)
             except TypeError:
                 pass
-        # No categories of a categorical, or three numbers: an Index of its own, in the note.
+        # No categories of a categorical, since these are a set, or three numbers: an Index of its own, in the note.
         from arrow_frames._codec import dumps
 
         _arrays.put_numpy(columns, place, codes, target)

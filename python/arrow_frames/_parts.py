@@ -26,6 +26,12 @@ FORMATS = {
 #: What numpy calls its own dtypes, but that of objects.
 DTYPE = re.compile(r"[<>|](?:[biufcSUV]\d+|[mM]8(?:\[\d*[A-Za-z]+\])?)")
 
+#: Bytes of an element: what numpy counts, and more than anybody has.
+MAX_ITEMSIZE = 1 << 30
+
+#: Elements of no bytes: none of them is anywhere, so that nothing else bounds them.
+MAX_EMPTY_ELEMENTS = 1 << 24
+
 #: What was copied: the part, why, and how many bytes.
 Copies = list[tuple[int, str, int]]
 
@@ -97,7 +103,9 @@ def split(array: np.ndarray, number: int, copies: Copies) -> tuple[dict, memoryv
 def join(part: dict, memory: Any, writable: bool | None) -> np.ndarray:
     """The array that a note describes, in its memory."""
     dtype = dtype_of(part["dtype"])
-    shape = tuple(part["shape"])
+    shape = tuple(map(natural, part["shape"]))
+    if not dtype.itemsize and math.prod(shape) > MAX_EMPTY_ELEMENTS:
+        raise DecodeError(f"an array of {shape} elements of no bytes")
     if not dtype.itemsize or not math.prod(shape):
         array = np.empty(shape, dtype)
     else:
@@ -126,9 +134,12 @@ def forward(array: np.ndarray) -> np.ndarray:
 
 def without_gaps(array: np.ndarray) -> np.ndarray:
     """A copy in the order of the elements, whose axes without a stride have none in it either."""
-    one = array[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)].copy(
-        order="K"
-    )
+    one = array[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)]
+    if array.dtype.names is not None:
+        # All bytes of an element: what lies between its fields would be anybody's memory.
+        one = one.view(f"V{array.itemsize}").copy(order="K").view(array.dtype)
+    else:
+        one = one.copy(order="K")
     strides = [0 if stride == 0 else own for stride, own in zip(array.strides, one.strides)]
     return np.lib.stride_tricks.as_strided(one, array.shape, strides)
 
@@ -173,20 +184,38 @@ def dtype_note(dtype: np.dtype) -> Any:
 
 
 def dtype_of(note: Any) -> np.dtype:
-    """The dtype that a note describes."""
+    """The dtype that a note describes.
+
+    Every number is checked here: numpy counts the bytes of fields in 32 bits, and believes what overflows.
+    """
     if isinstance(note, str):
         # numpy would run a parser of Python's over other text.
         if not DTYPE.fullmatch(note):
             raise DecodeError(f"there is no dtype {note[:50]!r}")
         dtype = np.dtype(note)
     elif "base" in note:
-        dtype = np.dtype((dtype_of(note["base"]), tuple(note["shape"])))
+        base, shape = dtype_of(note["base"]), tuple(map(natural, note["shape"]))
+        if base.itemsize * math.prod(shape) > MAX_ITEMSIZE:
+            raise DecodeError(f"a dtype of {shape} × {base.itemsize} bytes")
+        dtype = np.dtype((base, shape))
     else:
-        known: Any = {key: note[key] for key in ("names", "offsets", "itemsize", "titles") if key in note}
-        known["formats"] = [dtype_of(one) for one in note["formats"]]
+        formats = [dtype_of(one) for one in note["formats"]]
+        offsets, itemsize = [natural(offset) for offset in note["offsets"]], natural(note["itemsize"])
+        ends = [offset + one.itemsize for offset, one in zip(offsets, formats)]
+        if itemsize > MAX_ITEMSIZE or len(offsets) != len(formats) or any(end > itemsize for end in ends):
+            raise DecodeError(f"a dtype of {itemsize} bytes whose fields end at {ends}")
+        known: Any = {key: note[key] for key in ("names", "titles") if key in note}
+        known |= {"formats": formats, "offsets": offsets, "itemsize": itemsize}
         dtype = np.dtype(known, align=bool(note.get("aligned")))
         if note.get("record"):
             dtype = np.dtype((np.record, dtype))
     if dtype.hasobject:
         raise DecodeError(f"{dtype} has objects, whose addresses no frame can hold")
     return dtype
+
+
+def natural(number: Any) -> int:
+    """A number of bytes, or of elements."""
+    if type(number) is not int or number < 0:
+        raise DecodeError(f"{number!r} is no number of bytes or elements")
+    return number

@@ -30,6 +30,10 @@ OLD_FREQS = {
 }  # fmt: skip
 
 
+# Characters of the name of a frequency: pandas looks for ever at what is long.
+MAX_FREQ = 64
+
+
 class Rebuild:
     """What one dataframe is rebuilt with."""
 
@@ -86,6 +90,8 @@ class Rebuild:
         """Whether the columns are those that the note describes, by their number and names."""
         if len(arrays) != len(self.fields):
             return False
+        if any(name != level_name(number) for number, (name, *_) in enumerate(self.fields[data:])):
+            return False
         if labels is None or any(isinstance(array, dict) for array in arrays):
             # No names, or a column of several labels.
             return True
@@ -103,7 +109,7 @@ class Rebuild:
         known: dict[str, list[int]] = {}
         for at, label in enumerate(labels.tolist()):
             known.setdefault(field_name(label), []).append(at)
-        index = {f"__index_level_{number}__": data + number for number in range(len(arrays) - data)}
+        index = {level_name(number): data + number for number in range(len(arrays) - data)}
         places, entries, own = [], [], []
         levels: dict[int, int] = {}
         for place, (name, *_) in enumerate(self.fields):
@@ -318,9 +324,8 @@ class Rebuild:
         if "range" in note:
             start, stop, step = note["range"]
             index = pd.RangeIndex(start, stop, step, name=self.value(note["name"], "the name of the index"))
-            if len(index) != self.rows:
-                raise DecodeError(f"the index has {len(index)} rows, and the columns {self.rows}")
-            return index
+            # Somebody has taken rows: which, nobody says.
+            return index if len(index) == self.rows else pd.RangeIndex(self.rows, name=index.name)
         if "multi" in note:
             levels, codes = [], []
             for number in range(note["multi"]):
@@ -403,6 +408,11 @@ class Rebuild:
         return array
 
 
+def level_name(number: int) -> str:
+    """What a column is called that is the index, or a level of it."""
+    return f"__index_level_{number}__"
+
+
 def is_numbers(field) -> bool:
     """Whether numpy has the values of a column as they are: datetimes also where some are missing."""
     _, format, _, nulls, _ = field
@@ -455,6 +465,8 @@ def narrowed(array: np.ndarray) -> np.ndarray:
 
 def offset(freq: str):
     """The offset of that name, also where pandas has an older one for it."""
+    if len(freq) > MAX_FREQ:
+        raise DecodeError(f"a frequency of {len(freq):,} characters")
     try:
         return pd.tseries.frequencies.to_offset(freq)
     except ValueError:

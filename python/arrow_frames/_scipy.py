@@ -39,12 +39,19 @@ def encode(obj, compression: str | None):
         note["has_canonical_format"] = bool(obj.has_canonical_format)
     elif obj.format == "dia":
         parts = [obj.data, obj.offsets]
+        if not is_inside(obj.offsets, obj.shape):
+            raise _parts.Unsupported("diagonals beyond the array")
     elif obj.format == "dok":
-        return _parts.encode({**note, "dtype": obj.dtype.str}, of_dok(obj), compression)
+        return gathered({**note, "dtype": obj.dtype.str}, of_dok(obj), compression)
     else:
-        parts = of_lil(obj)
-        note["dtype"] = obj.dtype.str
+        return gathered({**note, "dtype": obj.dtype.str}, of_lil(obj), compression)
     return _parts.encode(note, parts, compression)
+
+
+def gathered(note: dict, parts: list, compression: str | None):
+    """Header, frames and copies of parts that were made of Python's objects."""
+    header, frames, copies = _parts.encode(note, parts, compression)
+    return header, frames, [(0, "pickled", sum(part.nbytes for part in parts)), *copies]
 
 
 def decode(note: dict, buffers: list, writable: bool | None):
@@ -93,11 +100,13 @@ ATTRIBUTES = {
 
 def check(form: str, shape: tuple, data: np.ndarray, places: list[np.ndarray]) -> None:
     """Refuses places that lead out of the array: scipy's routines look at memory there."""
-    if any(place.ndim != 1 or place.dtype.kind != "i" for place in places):
+    if any(place.ndim != 1 or place.dtype.kind not in "iu" for place in places):
         raise DecodeError(f"a {form} array whose places are no integers")
     if form == "dia":
         if data.ndim != 2 or len(data) != len(places[0]):
             raise DecodeError(f"a dia array of {len(data)} diagonals, and {len(places[0])} offsets")
+        if not is_inside(places[0], shape):
+            raise DecodeError(f"a dia array with diagonals beyond {shape[0]} rows and {shape[1]} columns")
         return
     if form == "coo":
         if len(places) != len(shape) or any(len(place) != len(data) for place in places):
@@ -120,6 +129,11 @@ def check(form: str, shape: tuple, data: np.ndarray, places: list[np.ndarray]) -
             f"a {form} array of {len(data)} values, {len(indices)} places and {indptr[-1]} in rows"
         )
     within(form, indices, minor)
+
+
+def is_inside(offsets: np.ndarray, shape: tuple) -> bool:
+    """Whether diagonals are in an array, or right beside it."""
+    return not len(offsets) or -shape[0] <= int(offsets.min()) <= int(offsets.max()) <= shape[1]
 
 
 def within(form: str, places: np.ndarray, length: int) -> None:

@@ -50,6 +50,9 @@ def encode_sparse(obj, note: dict):
     formats = [format_of(part) for part in parts]
     if None in formats or len(obj.shape) != 2 or not all(part.flags.c_contiguous for part in parts):
         return None
+    if not len(obj.indptr) or obj.indptr[-1] != len(obj.indices):
+        # Room that is not used yet.
+        return None
     readonly = [not part.flags.writeable for part in parts]
     if any(readonly):
         note = {**note, "readonly": readonly}

@@ -3,12 +3,20 @@
 import base64
 import math
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
 
 from arrow_frames._errors import UntrustedPickleError
+from arrow_frames._native import DecodeError
 from arrow_frames._parts import dtype_of
+
+#: Keys of a dict that are no text.
+MAX_KEYS = 1_000
+
+#: The name of a time zone, or an offset from UTC.
+ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*|[+-]\d\d:\d\d")
 
 
 def encode(value):
@@ -42,6 +50,9 @@ def decode(value, what: str, allow_pickle: bool):
     if "tuple" in value:
         return tuple(decode(item, what, allow_pickle) for item in value["tuple"])
     if "dict" in value:
+        if sum(not isinstance(key, str) for key, _ in value["dict"]) > MAX_KEYS:
+            # Whose hashes can be made to collide.
+            raise DecodeError(f"{what} has a dict of {len(value['dict']):,} keys that are no text")
         items = (
             (decode(key, what, allow_pickle), decode(item, what, allow_pickle)) for key, item in value["dict"]
         )
@@ -107,6 +118,9 @@ def moment(parts):
     from arrow_frames._rebuild import zone_of
 
     name, library = zone
+    if not ZONE.fullmatch(name) or len(name) > 64 or name.startswith("dateutil/"):
+        # pandas opens files by such names.
+        raise DecodeError(f"there is no time zone {name[:50]!r}")
     return stamp.tz_localize("UTC").tz_convert(zone_of(pd.DatetimeTZDtype("ns", name).tz, library))
 
 

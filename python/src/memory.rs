@@ -65,7 +65,11 @@ pub struct Regions {
 impl Regions {
     /// The bytes of an object of the buffer protocol, in C order and without gaps. `what` names it in errors.
     pub fn import(&mut self, object: &Bound<'_, PyAny>, what: &str) -> Result<Buffer> {
-        let buffer = PyUntypedBuffer::get(object).map_err(|error| {
+        let buffer = PyUntypedBuffer::get(object).or_else(|_| {
+            // One that leaves out what a view of it says, as arrays of ctypes do.
+            PyMemoryView::from(object).and_then(|view| PyUntypedBuffer::get(&view))
+        });
+        let buffer = buffer.map_err(|error| {
             wrong_type(format!("{what} must be an object of the buffer protocol: {error}"))
         })?;
         if !buffer.is_c_contiguous() {

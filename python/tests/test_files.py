@@ -1,5 +1,6 @@
 """Streams go through files, sockets and whatever reads or writes, in one piece or not at all."""
 
+import ctypes
 import errno
 import io
 import os
@@ -413,3 +414,40 @@ class TestCompression:
     def test_a_codec_that_there_is_not_is_refused(self):
         with pytest.raises(ValueError, match="gzip"):
             af.dumps(sample(), compression="gzip")
+
+
+class TestNames:
+    def test_a_link_stays_one_and_what_it_leads_to_is_written(self, tmp_path):
+        (tmp_path / "target").write_bytes(b"old")
+        (tmp_path / "link").symlink_to(tmp_path / "target")
+        af.dump(pa.table({"a": [1]}), tmp_path / "link")
+        assert (tmp_path / "link").is_symlink()
+        assert af.load(tmp_path / "target").num_rows == 1
+
+    def test_a_file_keeps_who_may_read_it(self, tmp_path):
+        (tmp_path / "f").touch(0o600)
+        af.dump(pa.table({"a": [1]}), tmp_path / "f")
+        assert (tmp_path / "f").stat().st_mode & 0o777 == 0o600
+
+    def test_a_pipe_with_a_name_is_written_to_and_read_from(self, tmp_path):
+        os.mkfifo(tmp_path / "p")
+        writer = threading.Thread(target=af.dump, args=(pa.table({"a": [1, 2]}), tmp_path / "p"))
+        writer.start()
+        assert af.load(tmp_path / "p").num_rows == 2
+        writer.join()
+        assert stat.S_ISFIFO((tmp_path / "p").stat().st_mode)
+
+    @pytest.mark.parametrize("answer", [0, -1, 10**9, "all"])
+    def test_a_file_that_lies_about_what_it_wrote_is_an_error(self, answer):
+        class Liar:
+            def write(self, data):
+                return answer
+
+        with pytest.raises(OSError, match="says that it has written"):
+            af.dump(pa.table({"a": [1]}), Liar())
+
+
+def test_arrays_of_ctypes_are_frames():
+    header, _ = af.to_buffers(pa.table({"a": pa.array([1.5, 2.5])}))
+    lent = (ctypes.c_double * 2)(1.5, 2.5)
+    assert af.from_buffers(header, [lent]).column("a").to_pylist() == [1.5, 2.5]
