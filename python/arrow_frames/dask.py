@@ -30,7 +30,8 @@ PICKLED = re.compile(rb'\{"pickle": "([A-Za-z0-9+/=]*)"\}')
 
 
 def register() -> None:
-    """Has distributed carry DataFrames, Series and Indexes of pandas, and Tables and RecordBatches of pyarrow.
+    """Has distributed carry DataFrames, Series and Indexes of pandas, Tables and RecordBatches of pyarrow, and those
+    arrays of numpy that it would copy or pickle.
 
     It is needed in every process that sends or receives them: in the client and, by the configuration
     `distributed.worker.preload: [arrow_frames.dask]`, in the workers. Subclasses go as they did before, and so does
@@ -53,7 +54,8 @@ def register() -> None:
 
     for dispatch in (dask_serialize, dask_deserialize):
         # Neither library is loaded for this: when the first object of it comes is early enough.
-        for library, of_library in (("pandas", _register_pandas), ("pyarrow", _register_pyarrow)):
+        libraries = (("pandas", _register_pandas), ("pyarrow", _register_pyarrow), ("numpy", _register_numpy))
+        for library, of_library in libraries:
             dispatch.register_lazy(library, of_library)
             if library in sys.modules:
                 of_library()
@@ -77,6 +79,11 @@ def dumps(obj: Any) -> tuple[dict, list]:
     is_pickled = any(reason == "pickled" for _, reason, _ in copies)
     if is_pickled and any(map(_needs_cloudpickle, frames)) or any(map(_names_main, PICKLED.findall(header))):
         raise NotImplementedError(f"{type(obj).__name__} has objects whose class is in __main__")
+    return _sent(header, frames)
+
+
+def _sent(header: bytes, frames: list[memoryview]) -> tuple[dict, list]:
+    """What distributed is given: its header, and the frames."""
     lengths = [len(header), *(frame.nbytes for frame in frames)]
     runs = [(mark, len(list(run))) for mark, run in itertools.groupby([None, *map(_access, frames)])]
     access = [part for run in runs for part in run]
@@ -134,6 +141,39 @@ def _register_pyarrow() -> None:
     import pyarrow as pa
 
     _register(pa.Table, pa.RecordBatch)
+
+
+def _register_numpy() -> None:
+    # It registers its own functions when it is imported: ours hand on to them what they do best.
+    import numpy as np
+    from distributed.protocol import dask_deserialize, dask_serialize
+    from distributed.protocol.numpy import deserialize_numpy_ndarray, serialize_numpy_ndarray
+
+    def dumps_array(array: Any, context: Any = None) -> tuple[dict, list]:
+        return _dumps_array(array) or serialize_numpy_ndarray(array, context)
+
+    def loads_array(header: dict, frames: list) -> Any:
+        return loads(header, frames) if KEY in header else deserialize_numpy_ndarray(header, frames)
+
+    dask_serialize.register(np.ndarray, dumps_array)
+    dask_deserialize.register(np.ndarray, loads_array)
+
+
+def _dumps_array(array: Any) -> tuple[dict, list] | None:
+    """An array that distributed would pickle, or copy since its axes lie in another order; none of any other."""
+    from arrow_frames import _note, _numpy, _parts
+
+    is_object = array.dtype == object
+    if _numpy.kind_of(array) != "numpy.ndarray" or not is_object and (array.flags.forc or 0 in array.strides):
+        return None
+    note = _note.new("numpy.ndarray")
+    try:
+        # No Tensor message: its numbers would have to be aligned where they arrive.
+        encoded = _numpy.objects(array, note, None) if is_object else _parts.encode(note, [array], None)
+    except _parts.Unsupported:
+        return None
+    header, frames, _ = encoded
+    return _sent(header, frames)
 
 
 def _register(*classes: type) -> None:

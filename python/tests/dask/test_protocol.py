@@ -17,6 +17,7 @@ from distributed.protocol.serialize import (
     deserialize_bytes,
     merge_and_deserialize,
     serialize_and_split,
+    serialize_bytes,
 )
 from frames import mixed, table
 from subclass import Subclass
@@ -306,6 +307,64 @@ class TestWhatIsPassedOn:
 
     def test_pickle_itself_is_as_before(self):
         same(pickle.loads(pickle.dumps(mixed())), mixed())
+
+
+class TestArrays:
+    """Those that distributed would pickle or copy go by our frames, every other one as it did before."""
+
+    ours = (
+        np.array(["a", None, 1, 2.5, {"k": [1]}] * 20, dtype=object),
+        np.array([["a", "b"], ["c", "d"]], dtype=object).T,
+        np.arange(24.0).reshape(2, 3, 4).transpose(1, 0, 2),
+        np.arange(24)[::-1],
+        np.arange(24).astype("M8[ns]").reshape(4, 6)[:, ::-1],
+        np.arange(24.0)[::2],
+    )
+    theirs = (
+        np.arange(24.0),
+        np.asfortranarray(np.arange(24).reshape(4, 6)),
+        np.arange(3).astype("M8[s]"),
+        np.broadcast_to(np.arange(3), (5, 3)),
+        np.array(1.5),
+        np.zeros(0),
+        np.matrix([[1, 2]]),
+        np.array([{1, 2}, range(3)], dtype=object),
+    )
+
+    @pytest.mark.parametrize("array", ours, ids=lambda array: f"{array.dtype}{array.shape}")
+    def test_ours(self, array):
+        header, frames = serialize(array)
+        assert header["sub-header"][arrow_frames.dask.KEY] == arrow_frames.dask.VERSION
+        self.same(deserialize(header, frames), array)
+        self.same(deserialize_bytes(serialize_bytes(array)), array)
+
+    @pytest.mark.parametrize("array", theirs, ids=lambda array: f"{array.dtype}{array.shape}")
+    def test_theirs(self, array):
+        header, frames = serialize(array)
+        assert arrow_frames.dask.KEY not in header.get("sub-header", {})
+        self.same(deserialize(header, frames), array)
+
+    @pytest.mark.parametrize("offset", [1, 2, 7])
+    def test_numbers_at_any_address_are_not_copied(self, offset):
+        array = np.arange(24.0).reshape(2, 3, 4).transpose(1, 0, 2)
+        header, frames = serialize(array)
+        memory = bytearray(offset + memoryview(frames[-1]).nbytes)
+        memory[offset:] = frames[-1]
+        found = deserialize(header, [*frames[:-1], memoryview(memory)[offset:]])
+        assert np.shares_memory(found, np.frombuffer(memory, "u1")) and np.array_equal(found, array)
+
+    def test_access_is_kept(self):
+        for writable in (True, False):
+            array = np.arange(24)[::-1]
+            array.flags.writeable = writable
+            assert deserialize_bytes(serialize_bytes(array)).flags.writeable == writable
+
+    @staticmethod
+    def same(found, expected):
+        assert type(found) is type(expected)
+        assert found.dtype == expected.dtype and found.shape == expected.shape
+        assert found.tolist() == expected.tolist()
+        assert found.flags.writeable == expected.flags.writeable
 
 
 def test_registered_functions_outlive_those_of_distributed():
