@@ -68,10 +68,11 @@ DATA: dict[str, Callable[[], pd.DataFrame]] = {
 
 PEERS = {
     "arrow-frames, frames": ways.ours,
-    "arrow-frames, bytes": ways.ours_from_bytes,
+    "arrow-frames, read-only bytes": ways.ours_from_bytes,
     "pickle 5 out-of-band": ways.pickle5,
     "distributed, frames": ways.distributed,
-    "distributed, bytes": ways.distributed_from_bytes,
+    "distributed, writable bytes": ways.distributed_from_bytes,
+    "distributed, read-only bytes": ways.distributed_from_readonly_bytes,
     "pyarrow IPC": ways.arrow_ipc,
     "Table.from_pandas": ways.arrow_table,
 }

@@ -98,6 +98,13 @@ def distributed_from_bytes(obj: Any) -> Way:
     return Way(lambda: serialize_bytes(obj), deserialize_bytes, bytearray)
 
 
+def distributed_from_readonly_bytes(obj: Any) -> Way:
+    """As from a file or a socket that gives `bytes`: what was writable is copied."""
+    from distributed.protocol import deserialize_bytes, serialize_bytes
+
+    return Way(lambda: serialize_bytes(obj), deserialize_bytes, bytes)
+
+
 def pyarrow(obj: Any) -> Way:
     import numpy as np
 
