@@ -11,6 +11,7 @@ import pytest
 from arrow_frames import _native
 from conftest import in_frames, in_stream
 from same import assert_same
+from scipy import sparse
 
 
 def with_note(note: dict, *buffers):
@@ -73,7 +74,6 @@ def test_elements_of_no_bytes_are_counted():
 
 @pytest.mark.parametrize("offset", [HUGE, -(2**31), 7, -7])
 def test_diagonals_are_in_their_array(offset):
-    pytest.importorskip("scipy")
     parts = [{"dtype": "<f8", "shape": [1, 6]}, {"dtype": "<i4", "shape": [1]}]
     note = {"kind": "scipy.dia_matrix", "shape": [6, 6], "parts": parts}
     refused(*with_note(note, np.ones(6), np.array([offset], "<i4")))
@@ -202,7 +202,6 @@ def test_what_polars_panics_about_is_an_error_of_ours():
 
 
 def test_every_object_can_be_inspected(exchanged):
-    sparse = pytest.importorskip("scipy.sparse")
     for obj in (
         np.arange(3.0),
         np.arange(3).astype("M8[s]"),
@@ -226,7 +225,6 @@ def test_objects_keep_their_class_and_their_access():
 
 
 def test_room_that_a_sparse_matrix_does_not_use_comes_back():
-    sparse = pytest.importorskip("scipy.sparse")
     matrix = sparse.csr_matrix(np.eye(3))
     matrix.data = np.append(matrix.data, 0.0)
     matrix.indices = np.append(matrix.indices, 0).astype(matrix.indices.dtype)
@@ -238,6 +236,5 @@ def test_room_that_a_sparse_matrix_does_not_use_comes_back():
 
 
 def test_what_is_gathered_from_lists_and_dicts_is_counted():
-    sparse = pytest.importorskip("scipy.sparse")
     for matrix in (sparse.dok_matrix(np.eye(30)), sparse.lil_matrix(np.eye(30))):
         assert sum(size for _, reason, size in af.copies(matrix) if reason == "pickled") >= 240

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from arrow_frames import _native
 from conftest import in_frames
-
-scipy = pytest.importorskip("scipy.sparse")
+from scipy import sparse as scipy
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
 DTYPES = ("?", "i1", "<i4", "<i8", "<u2", "<f4", "<f8", "<c16")
