@@ -6,6 +6,7 @@ use crate::error::{ErrorKind, Part, Result};
 use crate::limits::Limits;
 use crate::wire::envelope::{self, Next};
 use crate::wire::message::Message;
+use crate::wire::tensor;
 
 /// What a header or a stream holds.
 ///
@@ -45,7 +46,7 @@ impl Content {
             needed: envelope.metadata.end as u64,
             available: header_or_stream.len() as u64,
         })?;
-        Ok(Message::parse(flatbuffer, 0, &limits)?.content())
+        Ok(Message::parse(&tensor::readable(flatbuffer), 0, &limits)?.content())
     }
 }
 

@@ -197,8 +197,8 @@ impl Builder {
 
     fn message(&mut self, bytes: &[u8], envelope: envelope::Envelope) -> Result<Body> {
         let position = envelope.start as u64;
-        let flatbuffer = bytes.get(envelope.metadata.clone()).unwrap_or_default();
-        let message = Message::parse(flatbuffer, position, &self.limits)?;
+        let flatbuffer = tensor::readable(bytes.get(envelope.metadata.clone()).unwrap_or_default());
+        let message = Message::parse(&flatbuffer, position, &self.limits)?;
         let mut layout = MessageLayout {
             kind: MessageKind::Schema,
             position,

@@ -247,7 +247,14 @@ def test_pyarrow_reads_numbers_as_tensors(dtype):
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_tensors_of_pyarrow_are_read(dtype):
     full = filled(dtype, (4, 3, 2))
-    for array in (full, np.asfortranarray(full), full[0], full[:0], full.reshape(-1)):
+    for array in (
+        full,
+        np.asfortranarray(full),
+        full[0],
+        full[:0],
+        full.reshape(-1),
+        full[0, 0, :1].reshape(()),
+    ):
         sink = pa.BufferOutputStream()
         pa.ipc.write_tensor(pa.Tensor.from_numpy(array), sink)
         found = af.loads(sink.getvalue())

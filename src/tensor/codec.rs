@@ -1,5 +1,7 @@
 //! Tensors to frames and back, with options.
 
+use std::borrow::Cow;
+
 use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 
@@ -16,7 +18,7 @@ use crate::limits::Limits;
 use crate::wire::batch::Span;
 use crate::wire::envelope::{self, Next};
 use crate::wire::message::Message;
-use crate::wire::tensor::{Axis, DenseMeta, IndexMeta, SparseMeta};
+use crate::wire::tensor::{Axis, DenseMeta, IndexMeta, SparseMeta, readable};
 
 /// Encodes and decodes tensors, with options.
 ///
@@ -156,7 +158,8 @@ impl TensorCodec {
     pub fn decode(&mut self, frames: Frames) -> Result<Tensor> {
         self.copies.reset();
         let (header, buffers) = frames.into_parts();
-        let message = message(&header, &self.limits)?;
+        let flatbuffer = flatbuffer(&header, &self.limits)?;
+        let message = Message::parse(&flatbuffer, 0, &self.limits)?;
         let meta = DenseMeta::of(&message)?.ok_or_else(|| message.unexpected(Content::Tensor))?;
         let data = take_all(&[meta.data], buffers)?.pop().unwrap_or_default();
         let tensor = Tensor::try_new(
@@ -177,7 +180,8 @@ impl TensorCodec {
     pub fn decode_sparse(&mut self, frames: Frames) -> Result<SparseTensor> {
         self.copies.reset();
         let (header, buffers) = frames.into_parts();
-        let message = message(&header, &self.limits)?;
+        let flatbuffer = flatbuffer(&header, &self.limits)?;
+        let message = Message::parse(&flatbuffer, 0, &self.limits)?;
         let meta = SparseMeta::of(&message)?.ok_or_else(|| message.unexpected(Content::SparseTensor))?;
         let mut buffers = take_all(&meta.buffers, buffers)?;
         let data = buffers.pop().unwrap_or_default();
@@ -302,13 +306,13 @@ enum Layout {
     RowMajor,
 }
 
-/// The message of a header, which is its only one.
-fn message<'h>(header: &'h [u8], limits: &Limits) -> Result<Message<'h>> {
+/// The flatbuffer of a header's message, which is its only one.
+fn flatbuffer<'h>(header: &'h [u8], limits: &Limits) -> Result<Cow<'h, [u8]>> {
     let Next::Message(envelope) = envelope::next(header, 0, limits)? else {
         let (needed, available) = (8, header.len() as u64);
         return Err(ErrorKind::Truncated { part: Part::Metadata, position: 0, needed, available }.into());
     };
-    Message::parse(header.get(envelope.metadata).unwrap_or_default(), 0, limits)
+    Ok(readable(header.get(envelope.metadata).unwrap_or_default()))
 }
 
 /// The frame of each of these buffers, which is none for empty ones.

@@ -12,6 +12,7 @@ use crate::limits::Limits;
 use crate::wire::batch::{BatchMeta, Span};
 use crate::wire::envelope::{self, Next};
 use crate::wire::message::Message;
+use crate::wire::tensor;
 use crate::wire::{ALIGNMENT, CONTINUATION};
 use crate::words::Words;
 
@@ -339,8 +340,8 @@ impl StreamReceiver {
         };
         let end = envelope.metadata.end;
         self.long_prefix = bytes.starts_with(&CONTINUATION);
-        let flatbuffer = bytes.get(envelope.metadata).unwrap_or_default();
-        let message = Message::parse(flatbuffer, start, &self.limits)?;
+        let flatbuffer = tensor::readable(bytes.get(envelope.metadata).unwrap_or_default());
+        let message = Message::parse(&flatbuffer, start, &self.limits)?;
         let body_length = message.body_length;
         self.check_stream(start.saturating_add(end as u64).saturating_add(body_length))?;
         let (spans, writable) = match BatchMeta::of(&message)? {

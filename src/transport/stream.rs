@@ -10,6 +10,7 @@ use crate::limits::Limits;
 use crate::wire::batch::Span;
 use crate::wire::envelope::{self, Next};
 use crate::wire::message::Message;
+use crate::wire::tensor;
 
 /// Zeros between frames: up to 63 in what this crate laid out, up to a page in what is
 /// accepted of others.
@@ -118,8 +119,8 @@ pub(super) fn take_apart(stream: &Buffer, limits: &Limits) -> Result<(Frames, Op
             Next::Message(envelope) => {
                 let (start, body) = (envelope.start, envelope.metadata.end);
                 header.extend_from_slice(stream.get(start..body).unwrap_or_default());
-                let flatbuffer = stream.get(envelope.metadata).unwrap_or_default();
-                let message = Message::parse(flatbuffer, start as u64, limits)?;
+                let flatbuffer = tensor::readable(stream.get(envelope.metadata).unwrap_or_default());
+                let message = Message::parse(&flatbuffer, start as u64, limits)?;
                 position = slice_body(&message, stream, body, &mut frames)?;
                 if is_whole(&message)? {
                     break Some(position);
@@ -262,8 +263,8 @@ pub(super) fn messages(
             Next::Nothing => return Ok((planned, None)),
             Next::End { end } => return Ok((planned, Some(position..end))),
             Next::Message(envelope) => {
-                let flatbuffer = header.get(envelope.metadata.clone()).unwrap_or_default();
-                let message = Message::parse(flatbuffer, envelope.start as u64, limits)?;
+                let flatbuffer = tensor::readable(header.get(envelope.metadata.clone()).unwrap_or_default());
+                let message = Message::parse(&flatbuffer, envelope.start as u64, limits)?;
                 let spans = message.frames()?;
                 let is_whole = is_whole(&message)?;
                 position = envelope.metadata.end;

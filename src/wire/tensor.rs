@@ -2,6 +2,8 @@
 //!
 //! Source: `Tensor.fbs` and `SparseTensor.fbs` of the Arrow format.
 
+use std::borrow::Cow;
+
 use arrow_ipc as ipc;
 use arrow_schema::{ArrowError, DataType, Metadata};
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, Vector, WIPOffset};
@@ -10,6 +12,57 @@ use super::batch::Span;
 use super::message::{Header, Message};
 use super::{padded, schema, types, write};
 use crate::error::{ErrorKind, Part, Result};
+
+/// A message's flatbuffer that can be verified.
+///
+/// Arrow C++ (of pyarrow 17 and 26, not of 11) writes an empty list of strides for a tensor without
+/// dimensions, and does not align it: there is nothing in it. The verifier wants that all the same, so
+/// that such a list is left out of a copy here, which says the same.
+pub(crate) fn readable(flatbuffer: &[u8]) -> Cow<'_, [u8]> {
+    match empty_strides(flatbuffer) {
+        None => Cow::Borrowed(flatbuffer),
+        Some(entry) => {
+            let mut copy = flatbuffer.to_vec();
+            if let Some(entry) = entry.checked_add(2).and_then(|end| copy.get_mut(entry..end)) {
+                entry.fill(0);
+            }
+            Cow::Owned(copy)
+        }
+    }
+}
+
+/// Where a tensor's table says that it has strides, if these are an empty list. Nothing here is
+/// verified yet: whatever is not there is none.
+fn empty_strides(flatbuffer: &[u8]) -> Option<usize> {
+    let number = |at: usize| -> Option<usize> {
+        let bytes = flatbuffer.get(at..at.checked_add(4)?)?;
+        usize::try_from(u32::from_le_bytes(bytes.try_into().ok()?)).ok()
+    };
+    let short = |at: usize| -> Option<usize> {
+        let bytes = flatbuffer.get(at..at.checked_add(2)?)?;
+        Some(usize::from(u16::from_le_bytes(bytes.try_into().ok()?)))
+    };
+    // Where a table's list of fields says where a field is, and where that is.
+    let field = |table: usize, slot: usize| -> Option<(usize, usize)> {
+        let bytes = flatbuffer.get(table..table.checked_add(4)?)?;
+        let back = i64::from(i32::from_le_bytes(bytes.try_into().ok()?));
+        let list = usize::try_from(i64::try_from(table).ok()?.checked_sub(back)?).ok()?;
+        let place = slot.checked_mul(2)?.checked_add(4)?;
+        let entry = list.checked_add(place)?;
+        let is_there = place.checked_add(2)? <= short(list)?;
+        let offset = short(entry).filter(|offset| is_there && *offset > 0)?;
+        Some((entry, table.checked_add(offset)?))
+    };
+    let target = |at: usize| at.checked_add(number(at)?);
+    let message = number(0)?;
+    let (_, kind) = field(message, 1)?;
+    if *flatbuffer.get(kind)? != ipc::MessageHeader::Tensor.0 {
+        return None;
+    }
+    let tensor = target(field(message, 2)?.1)?;
+    let (entry, strides) = field(tensor, 3)?;
+    (number(target(strides)?)? == 0).then_some(entry)
+}
 
 /// What a Tensor message says, its numbers converted and not yet checked against each other.
 #[derive(Debug)]
