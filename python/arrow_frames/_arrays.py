@@ -16,14 +16,13 @@ from arrow_frames import _values
 from arrow_frames._errors import optional
 from arrow_frames._native import Call, Objects, OutOfBand
 from arrow_frames._native import pickle as written
-from arrow_frames._parts import FORMATS
+from arrow_frames._parts import FORMATS, octets
 from arrow_frames._values import is_unicode
 
 MAJOR = int(pd.__version__.split(".")[0])
 
 # Frequencies of periods, by names that most versions of pandas know.
 PERIODS = {"A": "Y", "H": "h", "T": "min", "S": "s", "L": "ms", "U": "us", "N": "ns"}
-
 
 # How many bytes a dense array may have to stand for a sparse one, or how many times the sparse one's.
 SPARSE_BYTES, SPARSE_FACTOR = 1 << 20, 8
@@ -481,11 +480,6 @@ def frombuffer(array: np.ndarray) -> Call:
 def raw(array: np.ndarray) -> Any:
     """The same memory as integers where numpy does not lend it otherwise."""
     return array.view("i8") if array.dtype.kind in "Mm" else array
-
-
-def octets(array: Any) -> memoryview:
-    """The memory of an array without gaps, as bytes."""
-    return memoryview(array.reshape(-1).view("u1"))
 
 
 def contiguous(columns, place: int, array: np.ndarray) -> np.ndarray:

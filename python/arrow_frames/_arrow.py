@@ -1,6 +1,5 @@
 """Objects of pyarrow, polars and of whoever has Arrow's PyCapsules, and what they come back as."""
 
-import json
 import re
 import sys
 
@@ -57,7 +56,7 @@ def encode(obj, kind: str, target: str, writable: bool, compression):
     # A table is what a stream is read as anyway, unless what was read once says otherwise.
     own = (getattr(getattr(obj, "schema", None), "metadata", None) or {}).get(_note.KEY.encode(), b"{}")
     is_told = kind == "pyarrow.Table" and not _note.of({_note.KEY: own.decode(errors="replace")})
-    metadata = [] if is_told else [(_note.KEY, json.dumps(note))]
+    metadata = [] if is_told else [_note.entry(note)]
     return encode_stream(obj, metadata, target=target, writable=writable, compression=compression)
 
 

@@ -303,9 +303,7 @@ def _malformed(what: str):
     """Makes what libraries raise for a stream that lies an error of the codec."""
     try:
         yield
-    except (ArrowFramesError, ImportError):
-        raise
-    except MemoryError:
+    except (ArrowFramesError, ImportError, MemoryError):
         raise
     except Exception as error:
         raise DecodeError(f"no {what} can be made of the stream: {type(error).__name__}: {error}") from error

@@ -14,6 +14,16 @@ def new(kind: str) -> dict:
     return {"version": VERSION, "kind": kind}
 
 
+def entry(note: dict) -> tuple[str, str]:
+    """The entry of the metadata that a note is."""
+    return KEY, json.dumps(note)
+
+
+def level_name(number: int) -> str:
+    """What a column is called that is the index, or a level of it."""
+    return f"__index_level_{number}__"
+
+
 def of(metadata: dict) -> dict:
     """What the metadata says of the object; nothing if it is of another version."""
     try:

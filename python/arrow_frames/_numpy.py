@@ -1,6 +1,5 @@
 """Arrays of numpy, of its own classes, → frames and back."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -64,8 +63,7 @@ def objects(array: np.ndarray, note: dict, compression: str | None):
         buffers = written(Objects(array.ravel(order).tolist()))
     except TypeError as error:
         raise _parts.Unsupported(f"no form holds the objects: {error}") from error
-    metadata = [(_note.KEY, json.dumps(note))]
-    header, frames, copies = encode_object(buffers, metadata, compression=compression)
+    header, frames, copies = encode_object(buffers, [_note.entry(note)], compression=compression)
     return header, frames, [(0, "pickled", buffers[0].nbytes), *copies]
 
 
@@ -74,9 +72,7 @@ def decode(note: dict, buffers: list, loaded, writable: bool | None) -> np.ndarr
     known = KINDS[note["kind"]]
     if "order" in note:
         array: Any = loaded().reshape(tuple(note["shape"]), order=note["order"]).view(known)
-        if writable is False or writable is None and note.get("readonly"):
-            array.flags.writeable = False
-        return array
+        return _parts.protected(array, note, writable)
     arrays = _parts.decode(note, buffers, writable)
     if known is np.ma.MaskedArray:
         rest = iter(arrays[1:])

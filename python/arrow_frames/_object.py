@@ -6,7 +6,6 @@ may look at; an array its memory, and how it lies there.
 
 import functools
 import io
-import json
 import pickle
 from typing import Any
 
@@ -20,8 +19,9 @@ KIND = "python.object"
 def encode(obj: Any, compression: str | None):
     """Header, frames and copies of an object."""
     buffers, copies = dumps(obj)
-    metadata = [(_note.KEY, json.dumps(_note.new(KIND)))]
-    header, frames, compressed = encode_object(buffers, metadata, compression=compression)
+    header, frames, compressed = encode_object(
+        buffers, [_note.entry(_note.new(KIND))], compression=compression
+    )
     return header, frames, [(0, "pickled", memoryview(buffers[0]).nbytes), *copies, *compressed]
 
 

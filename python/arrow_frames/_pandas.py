@@ -10,6 +10,7 @@ import pandas as pd
 from arrow_frames import _arrays, _note, _values
 from arrow_frames._arrays import array_format, field_name, frequency, raw
 from arrow_frames._native import Columns
+from arrow_frames._parts import octets
 
 
 def encode(obj, target: str, writable: bool, compression):
@@ -25,7 +26,7 @@ def encode(obj, target: str, writable: bool, compression):
     names, blocks, arrays, dtypes = plan(frame, own, target)
     index, levels = plan_index(frame.index)
     data_columns = len(names)
-    names += [f"__index_level_{number}__" for number in range(len(levels))]
+    names += [_note.level_name(number) for number in range(len(levels))]
     columns = Columns(names, len(frame))
     for place, add in blocks:
         arrays[place] = add(columns)
@@ -42,7 +43,7 @@ def encode(obj, target: str, writable: bool, compression):
             note["attrs"] = _values.encode(obj.attrs)
         if not obj.flags.allows_duplicate_labels:
             note["unique_labels"] = True
-    metadata = [(_note.KEY, json.dumps(note)), ("pandas", describe(names, arrays, dtypes, index))]
+    metadata = [_note.entry(note), ("pandas", describe(names, arrays, dtypes, index))]
     return columns.encode(metadata, writable=writable, compression=compression)
 
 
@@ -136,7 +137,7 @@ def block_adds(positions: list[int], values, target: str):
             and values.flags.c_contiguous
         ):
             # Parts of one memory, which is seen to be one block when they come back.
-            memory = _arrays.octets(values)
+            memory = octets(values)
             size = values.shape[1] * values.itemsize
             parts = [memory[at * size : (at + 1) * size] for at in range(len(positions))]
             return [

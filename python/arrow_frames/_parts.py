@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from arrow_frames import _note
 from arrow_frames._native import Call, DecodeError, OutOfBand, encode_object
 from arrow_frames._native import pickle as written
 
@@ -22,6 +23,9 @@ FORMATS = {
     "M8[s]": "tss:", "M8[ms]": "tsm:", "M8[us]": "tsu:", "M8[ns]": "tsn:",
     "m8[s]": "tDs", "m8[ms]": "tDm", "m8[us]": "tDu", "m8[ns]": "tDn",
 }  # fmt: skip
+
+#: And these as numpy's dtypes.
+DTYPES = {format: np.dtype("<" + code) for code, format in FORMATS.items()}
 
 #: What numpy calls its own dtypes, but that of objects.
 DTYPE = re.compile(r"[<>|](?:[biufcSUV]\d+|[mM]8(?:\[\d*[A-Za-z]+\])?)")
@@ -42,10 +46,6 @@ class Unsupported(TypeError):
 
 def encode(note: dict, arrays: list, compression: str | None):
     """Header, frames and copies of an object that arrays are the parts of."""
-    import json
-
-    from arrow_frames import _note
-
     copies: Copies = []
     parts, memories = [], []
     for number, array in enumerate(arrays):
@@ -60,20 +60,20 @@ def encode(note: dict, arrays: list, compression: str | None):
         for array, memory in zip(arrays, memories)
     ]
     buffers = written(flat)
-    metadata = [(_note.KEY, json.dumps({**note, "parts": parts}))]
+    metadata = [_note.entry({**note, "parts": parts})]
     header, frames, compressed = encode_object(buffers, metadata, compression=compression)
     return header, frames, copies + compressed
 
 
 def decode(note: dict, buffers: list, writable: bool | None) -> list[np.ndarray]:
     """The arrays that a note's parts are, in these buffers: a pickle that nobody looks at, and theirs."""
-    parts = [part for part in note["parts"] if dtype_of(part["dtype"]).itemsize]
-    if len(buffers) != len(parts) + 1:
-        raise DecodeError(f"the object has {len(parts)} parts, and {len(buffers) - 1} buffers came")
+    has_memory = [bool(dtype_of(part["dtype"]).itemsize) for part in note["parts"]]
+    if len(buffers) != sum(has_memory) + 1:
+        raise DecodeError(f"the object has {sum(has_memory)} parts, and {len(buffers) - 1} buffers came")
     memories = iter(buffers[1:])
     return [
-        join(part, next(memories) if dtype_of(part["dtype"]).itemsize else b"", writable)
-        for part in note["parts"]
+        join(part, next(memories) if is_there else b"", writable)
+        for part, is_there in zip(note["parts"], has_memory)
     ]
 
 
@@ -116,7 +116,12 @@ def join(part: dict, memory: Any, writable: bool | None) -> np.ndarray:
         array = np.ndarray(
             shape, dtype, memory, part.get("offset", 0), None if strides is None else tuple(strides)
         )
-    if writable is False or writable is None and part.get("readonly"):
+    return protected(array, part, writable)
+
+
+def protected(array: np.ndarray, noted: dict, writable: bool | None) -> np.ndarray:
+    """The array, read-only if that is asked for, or if it was so and nothing is asked for."""
+    if writable is False or writable is None and noted.get("readonly"):
         array.flags.writeable = False
     return array
 

@@ -10,16 +10,14 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 
-from arrow_frames import _note, _values
+from arrow_frames import _note, _parts, _values
 from arrow_frames._arrays import MAJOR, field_name, period_name, unwrapped, zone_library, zone_name
 from arrow_frames._errors import UntrustedPickleError, needed, optional
 from arrow_frames._native import ArrowFramesError, DecodeError
 from arrow_frames._object import unpickled
-from arrow_frames._parts import FORMATS
 
 # The formats of Arrow's C data interface as numpy's dtypes; `?` and complex ones are numpy's own.
-DTYPES = {format: np.dtype("<" + code) for code, format in FORMATS.items()}
-DTYPES |= {
+DTYPES = _parts.DTYPES | {
     format: np.dtype(code) for format, code in (("b", "?"), ("?", "?"), ("c8", "<c8"), ("c16", "<c16"))
 }
 
@@ -90,7 +88,7 @@ class Rebuild:
         """Whether the columns are those that the note describes, by their number and names."""
         if len(arrays) != len(self.fields):
             return False
-        if any(name != level_name(number) for number, (name, *_) in enumerate(self.fields[data:])):
+        if any(name != _note.level_name(number) for number, (name, *_) in enumerate(self.fields[data:])):
             return False
         if labels is None or any(isinstance(array, dict) for array in arrays):
             # No names, or a column of several labels.
@@ -109,7 +107,7 @@ class Rebuild:
         known: dict[str, list[int]] = {}
         for at, label in enumerate(labels.tolist()):
             known.setdefault(field_name(label), []).append(at)
-        index = {level_name(number): data + number for number in range(len(arrays) - data)}
+        index = {_note.level_name(number): data + number for number in range(len(arrays) - data)}
         places, entries, own = [], [], []
         levels: dict[int, int] = {}
         for place, (name, *_) in enumerate(self.fields):
@@ -406,11 +404,6 @@ class Rebuild:
         if self.writable is False and array.flags.writeable:
             array.flags.writeable = False
         return array
-
-
-def level_name(number: int) -> str:
-    """What a column is called that is the index, or a level of it."""
-    return f"__index_level_{number}__"
 
 
 def is_numbers(field) -> bool:

@@ -3,7 +3,6 @@
 Source: the Arrow columnar format, "Tensor (Multi-dimensional Array)" and "Sparse Tensor".
 """
 
-import json
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,10 @@ from arrow_frames._native import DecodeError
 #: numpy's numbers as the formats of Arrow's C data interface.
 FORMATS = {dtype: format for dtype, format in _parts.FORMATS.items() if dtype[0] in "iuf"}
 
-#: And those that others may send.
-DTYPES = {format: np.dtype("<" + dtype) for dtype, format in _parts.FORMATS.items()}
-
 
 def format_of(array: np.ndarray) -> str | None:
     """The format of an array's numbers, if Arrow has them and they lie where it wants them."""
-    if not array.dtype.isnative or not array.flags.aligned or array.dtype.type is np.record:
+    if not array.dtype.isnative or not array.flags.aligned:
         return None
     return FORMATS.get(array.dtype.str[1:])
 
@@ -37,9 +33,8 @@ def encode(array: np.ndarray, note: dict):
     part, memory = _parts.split(array, 0, copies)
     if part.get("readonly"):
         note = {**note, "readonly": True}
-    metadata = [(_note.KEY, json.dumps(note))]
     header, frames, copied = _native.encode_tensor(
-        memory, format, part["shape"], part.get("strides"), metadata=metadata
+        memory, format, part["shape"], part.get("strides"), metadata=[_note.entry(note)]
     )
     return header, frames, copies + copied
 
@@ -57,8 +52,9 @@ def encode_sparse(obj, note: dict):
     if any(readonly):
         note = {**note, "readonly": readonly}
     data, indptr, indices = ((str(format), part) for format, part in zip(formats, parts))
-    metadata = [(_note.KEY, json.dumps(note))]
-    return _native.encode_sparse(obj.format, obj.shape, data, [indptr], [indices], metadata=metadata)
+    return _native.encode_sparse(
+        obj.format, obj.shape, data, [indptr], [indices], metadata=[_note.entry(note)]
+    )
 
 
 def decode(kind: str, decode_tensor, decode_sparse, writable: bool | None) -> Any:
@@ -118,6 +114,6 @@ def vector(format: str, memory) -> np.ndarray:
 
 def dtype(format: str) -> np.dtype:
     """numpy's dtype of a format."""
-    if format not in DTYPES:
+    if format not in _parts.DTYPES:
         raise DecodeError(f"numpy has no numbers of Arrow's format {format!r}")
-    return DTYPES[format]
+    return _parts.DTYPES[format]

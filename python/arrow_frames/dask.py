@@ -53,7 +53,7 @@ def register() -> None:
     from distributed.protocol import dask_deserialize, dask_serialize
 
     for dispatch in (dask_serialize, dask_deserialize):
-        # Neither library is loaded for this: when the first object of it comes is early enough.
+        # No library is loaded for this: when the first object of it comes is early enough.
         libraries = (("pandas", _register_pandas), ("pyarrow", _register_pyarrow), ("numpy", _register_numpy))
         for library, of_library in libraries:
             dispatch.register_lazy(library, of_library)

@@ -15,9 +15,6 @@ use crate::memory::Regions;
 /// contains itself.
 const MAX_DEPTH: usize = 24;
 
-/// Items of a list that are added to it at once: Python's unpickler is slower with more.
-const ITEMS_AT_ONCE: usize = 1_000;
-
 /// A call of a public constructor. `before` is a name that is only looked up.
 #[pyclass(frozen, module = "arrow_frames._native")]
 pub struct Call {
@@ -175,10 +172,7 @@ impl Writing {
         // What `Writer::list` does, whose items may not fail.
         self.writer.start_list();
         for (number, value) in values.iter().enumerate() {
-            if number > 0 && number.is_multiple_of(ITEMS_AT_ONCE) {
-                self.writer.end_list();
-                self.writer.continue_list();
-            }
+            self.writer.continue_list(number);
             self.expression(&value, depth + 1)?;
         }
         self.writer.end_list();

@@ -140,9 +140,12 @@ impl Writer {
         self.pickle.push(op::APPENDS);
     }
 
-    /// Adds more items to a list that was ended.
-    pub fn continue_list(&mut self) {
-        self.pickle.push(op::MARK);
+    /// Says, before the next item of a `list` of any length that was started, how many it has: every
+    /// so many, those that it has are added, as [`list`](Writer::list) does.
+    pub fn continue_list(&mut self, items: usize) {
+        if items > 0 && items.is_multiple_of(ITEMS_PER_APPENDS) {
+            self.pickle.extend([op::APPENDS, op::MARK]);
+        }
     }
 
     /// Starts a `dict`: each key and its value come next, one after the other.
