@@ -110,7 +110,7 @@ async fn receive(
     let limits = Limits {
         max_metadata_bytes: METADATA,
         max_stream_bytes: BYTES,
-        max_decompressed_bytes: BYTES,
+        max_expanded_bytes: BYTES,
         ..Limits::default()
     };
     let source = AsyncStreamSource::new(body).with_limits(limits.clone());

@@ -102,7 +102,7 @@ async fn exchange(socket: &mut TcpStream, memory: &ReceiveMemory) -> Result<()> 
     let limits = Limits {
         max_metadata_bytes: METADATA,
         max_stream_bytes: BYTES,
-        max_decompressed_bytes: BYTES,
+        max_expanded_bytes: BYTES,
         ..Limits::default()
     };
     let source = AsyncStreamSource::new(&mut *socket).with_limits(limits.clone());

@@ -106,9 +106,9 @@ pub(crate) struct CopyBudget {
 }
 
 impl CopyBudget {
-    /// For what is read where the caller set no limits.
-    pub(crate) fn of_reader() -> Self {
-        CopyBudget { max_expanded: Some(Limits::default().max_decompressed_bytes), ..Self::default() }
+    /// For an input of so many bytes that is read where the caller set no limits.
+    pub(crate) fn of_reader(input: u64) -> Self {
+        CopyBudget { max_expanded: Some(Limits::default().expanded_bytes(input)), ..Self::default() }
     }
 
     pub(crate) fn report(&self) -> &CopyReport {
@@ -147,7 +147,7 @@ impl CopyBudget {
         {
             let requested = self.expanded.saturating_add(bytes);
             if requested > allowed {
-                return Err(ErrorKind::Limit { limit: "max_decompressed_bytes", requested, allowed }.into());
+                return Err(ErrorKind::Limit { limit: "max_expanded_bytes", requested, allowed }.into());
             }
             self.expanded = requested;
         }

@@ -198,9 +198,20 @@ impl DataFrame {
     /// [`ErrorKind::Opaque`] if an opaque column has no Arrow type, or is refused, and why;
     /// [`ErrorKind::Arrow`] if a column that the schema calls non-nullable has nulls.
     pub fn into_record_batches(self) -> Result<Vec<RecordBatch>> {
-        let df = resolve(self, &mut CopyBudget::of_reader(), Unknown::IsAnError)?;
+        let mut copies = CopyBudget::of_reader(self.opaque_bytes());
+        let df = resolve(self, &mut copies, Unknown::IsAnError)?;
         let schema = df.schema;
         df.batches.into_iter().map(|batch| batch.into_record_batch(schema.clone())).collect()
+    }
+
+    /// Bytes of the payload of all opaque columns.
+    pub(crate) fn opaque_bytes(&self) -> u64 {
+        let opaque = self.batches.iter().flat_map(Batch::columns).filter_map(|column| match column {
+            Column::Opaque(opaque) => Some(opaque),
+            Column::Native(_) => None,
+        });
+        let bytes = opaque.flat_map(|opaque| opaque.buffers()).map(|buffer| buffer.len() as u64);
+        bytes.fold(0, u64::saturating_add)
     }
 
     /// All rows as one record batch: shared if there is one batch, **copied** into new
@@ -210,7 +221,8 @@ impl DataFrame {
     ///
     /// As [`into_record_batches`](Self::into_record_batches).
     pub fn into_record_batch(self) -> Result<RecordBatch> {
-        let df = resolve(self, &mut CopyBudget::of_reader(), Unknown::IsAnError)?;
+        let mut copies = CopyBudget::of_reader(self.opaque_bytes());
+        let df = resolve(self, &mut copies, Unknown::IsAnError)?;
         let DataFrame { schema, mut batches, .. } = df;
         if batches.len() == 1
             && let Some(batch) = batches.pop()

@@ -25,10 +25,15 @@ pub struct Limits {
     /// [`read_all`](crate::StreamSource::read_all) gathers. A message that does not fit is
     /// refused before its body is received. Default none, since a stream may go on for ever.
     pub max_stream_bytes: u64,
-    /// Bytes that compressed buffers, dictionaries by joining deltas, and the values of pickles
-    /// may become in one call: what a few bytes of input can turn into. Default 8 GiB; raise it
-    /// for larger compressed dataframes.
-    pub max_decompressed_bytes: u64,
+    /// Bytes that one call may allocate for what a few bytes of input can turn into: compressed
+    /// buffers, dictionaries joined with their deltas, and the values of pickles. The input's own
+    /// bytes allow [`max_expansion`](Self::max_expansion) times as much on top. Default 256 MiB;
+    /// raise it for small inputs that decompress to more.
+    pub max_expanded_bytes: u64,
+    /// How many bytes each byte of the input of a call allows on top of
+    /// [`max_expanded_bytes`](Self::max_expanded_bytes). Default 32: columns of real data seldom
+    /// compress better.
+    pub max_expansion: u64,
     /// Rows of a column whose rows take no bytes (null, zero-width, run-end encoded, no
     /// columns at all): nothing else bounds their number. Default 2³¹ − 1.
     pub max_rows_without_bytes: u64,
@@ -38,12 +43,41 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Lower limits, for a process that serves many clients at once: 16 MiB of metadata, 1 GiB for
+    /// a body and for a stream, 64 MiB and 8 bytes per byte of input for what expands, 2²⁴ rows
+    /// without bytes, 32 levels.
+    ///
+    /// ```
+    /// use arrow_frames::{Limits, StreamSource};
+    ///
+    /// let stream: &[u8] = b"";
+    /// let source = StreamSource::new(stream).with_limits(Limits::for_service());
+    /// # let _ = source;
+    /// ```
+    pub fn for_service() -> Self {
+        Limits {
+            max_metadata_bytes: 16 << 20,
+            max_body_bytes: 1 << 30,
+            max_stream_bytes: 1 << 30,
+            max_expanded_bytes: 64 << 20,
+            max_expansion: 8,
+            max_rows_without_bytes: 1 << 24,
+            max_depth: 32,
+        }
+    }
+
+    /// Bytes that an input of so many bytes may expand to.
+    pub(crate) fn expanded_bytes(&self, input: u64) -> u64 {
+        self.max_expanded_bytes.saturating_add(self.max_expansion.saturating_mul(input))
+    }
+
     /// For what this process has encoded.
     pub(crate) const NONE: Limits = Limits {
         max_metadata_bytes: u64::MAX,
         max_body_bytes: u64::MAX,
         max_stream_bytes: u64::MAX,
-        max_decompressed_bytes: u64::MAX,
+        max_expanded_bytes: u64::MAX,
+        max_expansion: u64::MAX,
         max_rows_without_bytes: u64::MAX,
         max_depth: usize::MAX,
     };
@@ -62,7 +96,8 @@ impl Default for Limits {
             max_metadata_bytes: 256 << 20,
             max_body_bytes: 1 << 40,
             max_stream_bytes: u64::MAX,
-            max_decompressed_bytes: 8 << 30,
+            max_expanded_bytes: 256 << 20,
+            max_expansion: 32,
             max_rows_without_bytes: i32::MAX as u64,
             max_depth: DEFAULT_DEPTH,
         }

@@ -697,8 +697,9 @@ fn what_pickles_become_is_limited() {
     let df = column("text", Arc::new(StringArray::from(vec!["x".repeat(100); 100])));
     let forms = Forms { text: TextForm::Object, ..Forms::default() };
     let frames = || Encoder::new(Target::Pandas).with_forms(forms).encode(&df).unwrap();
-    for (max_decompressed_bytes, fits) in [(20_000, true), (10_000, false)] {
-        let mut decoder = Decoder::new().with_limits(Limits { max_decompressed_bytes, ..Limits::default() });
+    for (max_expanded_bytes, fits) in [(20_000, true), (10_000, false)] {
+        let mut decoder =
+            Decoder::new().with_limits(Limits { max_expanded_bytes, max_expansion: 0, ..Limits::default() });
         let wire = decoder.decode(frames()).unwrap();
         match decoder.resolve(wire) {
             Ok(again) => {

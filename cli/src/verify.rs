@@ -21,7 +21,8 @@ pub fn run(args: &VerifyArgs) -> Outcome {
     let mut options = Options { max_copied_bytes: args.max_copied_bytes, ..Options::default() };
     if let Some(limit) = args.limit_bytes {
         let limits = Limits::default();
-        options.limits = Limits { max_body_bytes: limit, max_decompressed_bytes: limit, ..limits };
+        options.limits =
+            Limits { max_body_bytes: limit, max_expanded_bytes: limit, max_expansion: 0, ..limits };
     }
     let layout = check::layout(format, &bytes);
     let dictionaries = layout.messages.iter();

@@ -24,7 +24,8 @@ pub fn limits() -> Limits {
         max_metadata_bytes: 1 << 20,
         max_body_bytes: 1 << 20,
         max_stream_bytes: 4 << 20,
-        max_decompressed_bytes: 4 << 20,
+        max_expanded_bytes: 4 << 20,
+        max_expansion: 0,
         max_rows_without_bytes: 1 << 16,
         max_depth: 64,
     }

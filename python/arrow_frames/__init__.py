@@ -30,6 +30,7 @@ from arrow_frames._native import (
     DecodeError,
     EncodeError,
     LimitError,
+    Limits,
     Stream,
     __version__,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "DecodeError",
     "EncodeError",
     "LimitError",
+    "Limits",
     "MissingLibraryError",
     "Stream",
     "UntrustedPickleError",

@@ -9,7 +9,8 @@ from typing import Any
 
 from arrow_frames import _arrow, _native, _note
 from arrow_frames._errors import needed
-from arrow_frames._native import ArrowFramesError, DecodeError
+from arrow_frames._limits import NONE, Budget, nbytes
+from arrow_frames._native import ArrowFramesError, DecodeError, Limits
 
 #: What can come back, the one first that is meant by the name of its library.
 KINDS = (
@@ -58,15 +59,17 @@ def from_buffers(
     allow_pickle: bool = False,
     into: str | None = None,
     columns: list | None = None,
+    limits: Limits | dict | None = None,
 ) -> Any:
     """Rebuilds what `to_buffers` split, on the memory of the frames.
 
     `frames` are objects of the buffer protocol, at any alignment. `writable=None` leaves arrays as writable
     as the memory that they are in; `True` copies only what is not, `False` makes all read-only.
     `into` is `"pandas"`, `"pyarrow"` or `"polars"`; by default the kind comes back that was sent.
-    `columns` are the labels of the only columns to decode.
+    `columns` are the labels of the only columns to decode. `limits` bounds what the input may ask for: a
+    `Limits`, or a dict of its arguments.
 
-    Raises `DecodeError` for malformed input, and `UntrustedPickleError` for a column that only an arbitrary
+    Raises `DecodeError` for malformed input, `LimitError` for input that asks for too much, and `UntrustedPickleError` for a column that only an arbitrary
     pickle holds, unless `allow_pickle` is true: unpickling can run any code.
 
     >>> import numpy as np, pandas as pd
@@ -76,17 +79,22 @@ def from_buffers(
     True
     """
     frames = list(frames)
+    budget = Budget(limits, nbytes(header, *frames))
+    known = budget.limits
     if (kind := _native.kind(header)) != "dataframe":
         return _tensor(
             kind,
-            lambda: _native.decode_tensor(header, frames),
-            lambda: _native.decode_sparse(header, frames),
+            lambda: _native.decode_tensor(header, frames, limits=known),
+            lambda: _native.decode_sparse(header, frames, limits=known),
             writable,
             into or columns,
+            budget,
         )
-    return rebuild(
-        lambda places: _native.decode(header, frames, places), header, writable, allow_pickle, into, columns
-    )
+
+    def decode(places):
+        return _native.decode(header, frames, places, limits=known)
+
+    return rebuild(decode, header, writable, allow_pickle, into, columns, budget)
 
 
 def dumps(
@@ -110,19 +118,33 @@ def loads(
     allow_pickle: bool = False,
     into: str | None = None,
     columns: list | None = None,
+    limits: Limits | dict | None = None,
 ) -> Any:
     """Rebuilds an object from a stream (or an Arrow IPC file) in memory, on that memory."""
+    budget = Budget(limits, nbytes(stream))
+    return _loads(stream, budget.limits, budget, writable, allow_pickle, into, columns)
+
+
+def loads_within(stream: Any, budget: Budget, allow_pickle: bool, into: str) -> Any:
+    """The object of a stream inside another one, within what is left of that one's budget."""
+    return _loads(stream, budget.rest(), budget, None, allow_pickle, into, None)
+
+
+def _loads(stream, limits, budget, writable, allow_pickle, into, columns) -> Any:
     if (kind := _native.kind(stream)) != "dataframe":
         return _tensor(
             kind,
-            lambda: _native.decode_tensor_stream(stream),
-            lambda: _native.decode_sparse_stream(stream),
+            lambda: _native.decode_tensor_stream(stream, limits=limits),
+            lambda: _native.decode_sparse_stream(stream, limits=limits),
             writable,
             into or columns,
+            budget,
         )
-    return rebuild(
-        lambda places: _native.decode_stream(stream, places), stream, writable, allow_pickle, into, columns
-    )
+
+    def decode(places):
+        return _native.decode_stream(stream, places, limits=limits)
+
+    return rebuild(decode, stream, writable, allow_pickle, into, columns, budget)
 
 
 def dump(
@@ -144,43 +166,49 @@ def load(
     allow_pickle: bool = False,
     into: str | None = None,
     columns: list | None = None,
+    limits: Limits | dict | None = None,
 ) -> Any:
     """Reads one stream from a file (by its name, or open) or a socket, into aligned memory of its own.
 
     By its name also an Arrow IPC file.
     """
+    options: Any = {
+        "writable": writable, "allow_pickle": allow_pickle, "into": into, "columns": columns, "limits": limits
+    }  # fmt: skip
     if isinstance(file, (str, os.PathLike)):
         with open(file, "rb", buffering=0) as opened:
             is_file = stat.S_ISREG(os.fstat(opened.fileno()).st_mode)
             if is_file and opened.read(len(FILE_MAGIC)) == FILE_MAGIC:
                 from arrow_frames._io import whole
 
-                memory = whole(opened)
-                return loads(memory, writable=writable, allow_pickle=allow_pickle, into=into, columns=columns)
+                return loads(whole(opened), **options)
             if is_file:
                 opened.seek(0)
-            return load(opened, writable=writable, allow_pickle=allow_pickle, into=into, columns=columns)
-    header, frames = _native.receive(file)
-    return from_buffers(
-        header, frames, writable=writable, allow_pickle=allow_pickle, into=into, columns=columns
-    )
+            return load(opened, **options)
+    header, frames = _native.receive(file, limits=Budget(limits, 0).limits)
+    return from_buffers(header, frames, **options)
 
 
 def memory_map(
-    path: Any, *, allow_pickle: bool = False, into: str | None = None, columns: list | None = None
+    path: Any,
+    *,
+    allow_pickle: bool = False,
+    into: str | None = None,
+    columns: list | None = None,
+    limits: Limits | dict | None = None,
 ) -> Any:
     """Rebuilds an object on a mapped file: nothing is read until it is used, or validated."""
     with open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
             return loads(b"")
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return loads(mapped, allow_pickle=allow_pickle, into=into, columns=columns)
+    return loads(mapped, allow_pickle=allow_pickle, into=into, columns=columns, limits=limits)
 
 
 def detach(obj: Any) -> Any:
     """A copy that shares no memory with where the object came from."""
     header, frames = to_buffers(obj)
-    return from_buffers(header, [bytearray(frame) for frame in frames], allow_pickle=True)
+    return from_buffers(header, [bytearray(frame) for frame in frames], allow_pickle=True, limits=NONE)
 
 
 def pack(obj: Any, *, target: str | None = None) -> bytes:
@@ -236,10 +264,11 @@ def encode_known(obj: Any, target: str | None = None, writable: bool = False, co
     return None if kind is None else _arrow.encode(obj, kind, target or "arrow", writable, compression)
 
 
-def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any:
+def rebuild(decode, schema_source, writable, allow_pickle, into, columns, budget: Budget) -> Any:
     """Decodes, and makes the object that the note or the caller names."""
     places = None if columns is None else _places(schema_source, columns)
     decoded = decode(places)
+    budget.count(decoded)
     note = _note.of(dict(decoded.metadata))
     has_opaque = any(mark is not None for _, _, _, _, mark in decoded.fields)
     kind = note.get("kind") or ("pandas.DataFrame" if has_opaque else "pyarrow.Table")
@@ -248,7 +277,7 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any
             raise DecodeError(
                 f"the stream holds a {kind}, which has no columns and comes back as no other kind"
             )
-        return _whole(decoded, note, kind, allow_pickle, writable)
+        return _whole(decoded, note, kind, allow_pickle, writable, budget)
     if into is not None:
         kind = _kind_into(into, kind)
         if kind == "arrow.Stream":
@@ -266,20 +295,22 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns) -> Any
         def decode_again(order: list[int]):
             return decode(order if places is None else [places[at] for at in order])
 
-        return Rebuild(decoded, decode_again, writable, allow_pickle).frame(note, kind)
+        return Rebuild(decoded, decode_again, writable, allow_pickle, budget).frame(note, kind)
 
 
-def _tensor(kind: str, decode_tensor, decode_sparse, writable: bool | None, asked: Any) -> Any:
+def _tensor(
+    kind: str, decode_tensor, decode_sparse, writable: bool | None, asked: Any, budget: Budget
+) -> Any:
     """An array that is a message of its own."""
     from arrow_frames import _tensors
 
     if asked:
         raise DecodeError("the stream holds an array, which has no columns and comes back as no other kind")
     with _malformed("array"):
-        return _tensors.decode(kind, decode_tensor, decode_sparse, writable)
+        return _tensors.decode(kind, decode_tensor, decode_sparse, writable, budget)
 
 
-def _whole(decoded, note: dict, kind: str, allow_pickle: bool, writable: bool | None) -> Any:
+def _whole(decoded, note: dict, kind: str, allow_pickle: bool, writable: bool | None, budget: Budget) -> Any:
     """An object that is no dataframe."""
     from arrow_frames import _object
 
@@ -292,10 +323,12 @@ def _whole(decoded, note: dict, kind: str, allow_pickle: bool, writable: bool | 
         if library == "scipy":
             from arrow_frames import _scipy
 
-            return _scipy.decode(note, buffers, writable)
+            return _scipy.decode(note, buffers, writable, budget)
         from arrow_frames import _numpy
 
-        return _numpy.decode(note, buffers, lambda: _object.loaded(decoded, allow_pickle, writable), writable)
+        return _numpy.decode(
+            note, buffers, lambda: _object.loaded(decoded, allow_pickle, writable), writable, budget
+        )
 
 
 @contextlib.contextmanager
@@ -330,11 +363,14 @@ def _places(schema_source, columns: list) -> list[int]:
     fields, metadata = _native.schema(schema_source)
     names = [field[0] for field in fields]
     note = _note.of(dict(metadata))
+    known: dict[str, list[int]] = {}
+    for at, name in enumerate(names):
+        known.setdefault(name, []).append(at)
     places: list[int] = []
     for label in columns:
-        if label not in names:
+        if label not in known:
             raise KeyError(f"there is no column {label!r}")
-        places.extend(at for at, name in enumerate(names) if name == label)
+        places.extend(known[label])
     with _malformed("dataframe"):
         if "arrays" in note:
             if any(isinstance(array, dict) for array in note["arrays"]):

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from arrow_frames import _native, _note
-from arrow_frames._native import ArrowFramesError
+from arrow_frames._native import ArrowFramesError, Limits
 
 
 class Inspection:
@@ -42,8 +42,8 @@ class Inspection:
         return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def inspect(header: Any, frames: Any = None) -> Inspection:
-    """Describes a header and its frames, or a stream; nothing in it is run.
+def inspect(header: Any, frames: Any = None, *, limits: Limits | dict | None = None) -> Inspection:
+    """Describes a header and its frames, or a stream; nothing in it is run. `limits` is as for `loads`.
 
     >>> import pandas as pd
     >>> from arrow_frames import to_buffers
@@ -52,8 +52,12 @@ def inspect(header: Any, frames: Any = None) -> Inspection:
       a  native  Int64  16 B
     """
     if (kind := _native.kind(header)) != "dataframe":
-        return of_tensor(kind, header, frames)
-    decoded = _native.decode_stream(header) if frames is None else _native.decode(header, list(frames))
+        return of_tensor(kind, header, frames, limits)
+    decoded = (
+        _native.decode_stream(header, limits=limits)
+        if frames is None
+        else _native.decode(header, list(frames), limits=limits)
+    )
     note = _note.of(dict(decoded.metadata))
     if (buffers := decoded.object()) is not None:
         return Inspection(str(note.get("kind", "object")), None, of_object(note, buffers))
@@ -73,15 +77,19 @@ def inspect(header: Any, frames: Any = None) -> Inspection:
     return Inspection(str(note.get("kind", "arrow")), decoded.rows, columns)
 
 
-def of_tensor(kind: str, header: Any, frames: Any) -> Inspection:
+def of_tensor(kind: str, header: Any, frames: Any, limits: Limits | dict | None) -> Inspection:
     """An array that is a message of its own."""
     given = (header,) if frames is None else (header, list(frames))
     decoded: Any
     if kind == "tensor":
-        decoded = (_native.decode_tensor_stream if frames is None else _native.decode_tensor)(*given)
+        decoded = (_native.decode_tensor_stream if frames is None else _native.decode_tensor)(
+            *given, limits=limits
+        )
         parts = [("values", decoded.format, decoded.values)]
     else:
-        decoded = (_native.decode_sparse_stream if frames is None else _native.decode_sparse)(*given)
+        decoded = (_native.decode_sparse_stream if frames is None else _native.decode_sparse)(
+            *given, limits=limits
+        )
         parts = [("values", decoded.format, decoded.values)]
         parts += [("indptr", *numbers) for numbers in decoded.indptr]
         parts += [("indices", *numbers) for numbers in decoded.indices]

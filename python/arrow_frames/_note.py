@@ -1,6 +1,9 @@
 """The note in a schema's metadata: which object the columns were, and how to make it again."""
 
 import json
+from typing import Any
+
+from arrow_frames._native import DecodeError
 
 #: Its key.
 KEY = "arrow_frames"
@@ -34,6 +37,11 @@ def of(metadata: dict) -> dict:
     return note if is_ours else {}
 
 
-def index_columns(note: dict) -> int:
+def index_columns(note: Any) -> int:
     """How many columns of the stream, the last ones, are the index that a note describes."""
-    return 0 if "range" in note else note.get("multi", 1)
+    if not isinstance(note, dict):
+        raise DecodeError("the note has no index")
+    count = 0 if "range" in note else note.get("multi", 1)
+    if type(count) is not int or count < 0:
+        raise DecodeError(f"{str(count)[:50]!r} is no number of levels")
+    return count

@@ -1,10 +1,12 @@
 """Arrays of numpy, of its own classes, → frames and back."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from arrow_frames import _note, _parts, _tensors
+from arrow_frames._limits import Budget
 from arrow_frames._native import DecodeError, Objects, encode_object
 from arrow_frames._native import pickle as written
 
@@ -67,20 +69,48 @@ def objects(array: np.ndarray, note: dict, compression: str | None):
     return header, frames, [(0, "pickled", buffers[0].nbytes), *copies]
 
 
-def decode(note: dict, buffers: list, loaded, writable: bool | None) -> np.ndarray:
+def decode(note: dict, buffers: list, loaded, writable: bool | None, budget: Budget) -> np.ndarray:
     """The array of a note. `loaded` unpickles the buffers, if they may be."""
     known = KINDS[note["kind"]]
     if "order" in note:
-        array: Any = loaded().reshape(tuple(note["shape"]), order=note["order"]).view(known)
-        return _parts.protected(array, note, writable)
-    arrays = _parts.decode(note, buffers, writable)
+        return of_objects(note, loaded(), known, writable)
+    arrays = _parts.decode(note, buffers, writable, budget)
     if known is np.ma.MaskedArray:
-        rest = iter(arrays[1:])
-        mask = next(rest) if note.get("mask") else np.ma.nomask
-        if mask is not np.ma.nomask and mask.shape != arrays[0].shape:
-            raise DecodeError(f"a mask of the shape {mask.shape}, of values of the shape {arrays[0].shape}")
-        array = np.ma.MaskedArray(arrays[0], mask, copy=False, hard_mask=bool(note.get("hard")))
-        if note.get("fill"):
-            array._fill_value = next(rest)
-        return array
+        return of_masked(note, arrays)
+    if len(arrays) != 1:
+        raise DecodeError(f"a {note['kind']} of {len(arrays)} arrays")
     return arrays[0] if known is np.ndarray else arrays[0].view(known)
+
+
+def of_objects(note: dict, flat: Any, known: type, writable: bool | None) -> np.ndarray:
+    """An array of Python objects, from all of them one behind the other."""
+    shape = _parts.naturals(note.get("shape"), _parts.MAX_NDIM)
+    order = note["order"]
+    if order not in ("C", "F"):
+        raise DecodeError(f"there is no order {str(order)[:50]!r} of elements")
+    if type(flat) is not np.ndarray or flat.dtype != object or flat.ndim != 1:
+        raise DecodeError("the pickle holds no objects of the array")
+    if math.prod(shape) != len(flat) or math.prod(filter(None, shape)) > _parts.MAX_BYTES:
+        raise DecodeError(f"an array of {shape} objects, and {len(flat):,} came")
+    array: Any = flat.reshape(shape, order=order).view(known)
+    return _parts.protected(array, _parts.flag(note, "readonly"), writable)
+
+
+def of_masked(note: dict, arrays: list[np.ndarray]) -> np.ndarray:
+    """A masked array of its values, its mask and its fill value, as far as they are there."""
+    has_mask, has_fill = _parts.flag(note, "mask"), _parts.flag(note, "fill")
+    if len(arrays) != 1 + has_mask + has_fill:
+        raise DecodeError(f"a masked array of {len(arrays)} arrays")
+    values, rest = arrays[0], iter(arrays[1:])
+    mask: Any = next(rest) if has_mask else np.ma.nomask
+    if has_mask and (mask.shape != values.shape or mask.dtype != np.ma.make_mask_descr(values.dtype)):
+        raise DecodeError(
+            f"a mask of {mask.shape} × {mask.dtype}, of values of {values.shape} × {values.dtype}"
+        )
+    array = np.ma.MaskedArray(values, mask, copy=False, hard_mask=_parts.flag(note, "hard"))
+    if has_fill:
+        fill = next(rest)
+        if fill.shape != () or fill.dtype != values.dtype:
+            raise DecodeError(f"a fill value of {fill.shape} × {fill.dtype}, of values of {values.dtype}")
+        array._fill_value = fill
+    return array

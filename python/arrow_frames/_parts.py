@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from arrow_frames import _note
+from arrow_frames._limits import Budget
 from arrow_frames._native import Call, DecodeError, OutOfBand, encode_object
 from arrow_frames._native import pickle as written
 
@@ -32,6 +33,18 @@ DTYPE = re.compile(r"[<>|](?:[biufcSUV]\d+|[mM]8(?:\[\d*[A-Za-z]+\])?)")
 
 #: Bytes of an element: what numpy counts, and more than anybody has.
 MAX_ITEMSIZE = 1 << 30
+
+#: Bytes of an array, or of memory: what numpy counts.
+MAX_BYTES = 2**63 - 1
+
+#: Axes of an array, in every version of numpy.
+MAX_NDIM = 32
+
+#: Levels of a dtype.
+MAX_DEPTH = 32
+
+#: Characters of the name of a dtype.
+MAX_NAME = 64
 
 #: Elements of no bytes: none of them is anywhere, so that nothing else bounds them.
 MAX_EMPTY_ELEMENTS = 1 << 24
@@ -65,15 +78,16 @@ def encode(note: dict, arrays: list, compression: str | None):
     return header, frames, copies + compressed
 
 
-def decode(note: dict, buffers: list, writable: bool | None) -> list[np.ndarray]:
+def decode(note: dict, buffers: list, writable: bool | None, budget: Budget) -> list[np.ndarray]:
     """The arrays that a note's parts are, in these buffers: a pickle that nobody looks at, and theirs."""
-    has_memory = [bool(dtype_of(part["dtype"]).itemsize) for part in note["parts"]]
+    parts = [Part(part) for part in items(note.get("parts"), "the parts")]
+    has_memory = [bool(part.dtype.itemsize) for part in parts]
     if len(buffers) != sum(has_memory) + 1:
         raise DecodeError(f"the object has {sum(has_memory)} parts, and {len(buffers) - 1} buffers came")
     memories = iter(buffers[1:])
     return [
-        join(part, next(memories) if is_there else b"", writable)
-        for part, is_there in zip(note["parts"], has_memory)
+        part.array(next(memories) if is_there else b"", writable, budget)
+        for part, is_there in zip(parts, has_memory)
     ]
 
 
@@ -100,28 +114,72 @@ def split(array: np.ndarray, number: int, copies: Copies) -> tuple[dict, memoryv
     return part, octets(dense)
 
 
-def join(part: dict, memory: Any, writable: bool | None) -> np.ndarray:
+def join(part: Any, memory: Any, writable: bool | None, budget: Budget) -> np.ndarray:
     """The array that a note describes, in its memory."""
-    dtype = dtype_of(part["dtype"])
-    shape = tuple(map(natural, part["shape"]))
-    if not dtype.itemsize and math.prod(shape) > MAX_EMPTY_ELEMENTS:
-        raise DecodeError(f"an array of {shape} elements of no bytes")
-    if not dtype.itemsize or not math.prod(shape):
-        array = np.empty(shape, dtype)
-    else:
-        strides = part.get("strides")
-        if writable and memoryview(memory).readonly:
-            memory = bytearray(memory)
-        # numpy checks that they do not lead out of the memory.
-        array = np.ndarray(
-            shape, dtype, memory, part.get("offset", 0), None if strides is None else tuple(strides)
-        )
-    return protected(array, part, writable)
+    return Part(part).array(memory, writable, budget)
 
 
-def protected(array: np.ndarray, noted: dict, writable: bool | None) -> np.ndarray:
+class Part:
+    """What a note says of an array, every number of it checked.
+
+    numpy checks some of it too, in numbers of 64 bits that wrap: it is only handed what has passed here.
+    """
+
+    def __init__(self, noted: Any) -> None:
+        if not isinstance(noted, dict):
+            raise DecodeError(f"{str(noted)[:50]!r} describes no array")
+        self.dtype = dtype_of(noted.get("dtype"))
+        self.shape = naturals(noted.get("shape"), MAX_NDIM)
+        strides = noted.get("strides")
+        self.strides = None if strides is None else integers(strides, MAX_NDIM)
+        if self.strides is not None and len(self.strides) != len(self.shape):
+            raise DecodeError(f"an array of {len(self.shape)} axes with {len(self.strides)} strides")
+        self.offset = natural(noted.get("offset", 0))
+        self.readonly = flag(noted, "readonly")
+        self.size = math.prod(self.shape)
+        # The size of an array that has an axis of length 0, as if it had none: numpy wants to count that too.
+        if math.prod(filter(None, self.shape)) * max(self.dtype.itemsize, 1) > MAX_BYTES:
+            raise DecodeError(f"an array of {self.shape} × {self.dtype.itemsize} bytes")
+        if not self.dtype.itemsize and self.size > MAX_EMPTY_ELEMENTS:
+            raise DecodeError(f"an array of {self.shape} elements of no bytes")
+
+    def array(self, memory: Any, writable: bool | None, budget: Budget) -> np.ndarray:
+        """The array in this memory, of which every element has all of its bytes there."""
+        if not self.dtype.itemsize or not self.size:
+            return protected(np.empty(self.shape, self.dtype), self.readonly, writable)
+        memory = memoryview(memory)
+        if not memory.c_contiguous:
+            raise DecodeError("an array in memory with gaps")
+        first, end = self.span()
+        if first < 0 or end > memory.nbytes:
+            raise DecodeError(
+                f"an array of {self.shape} × {self.dtype.itemsize} bytes takes bytes {first:,} to {end:,} of the "
+                f"{memory.nbytes:,} that are there"
+            )
+        if (repeated := self.size * self.dtype.itemsize) > memory.nbytes:
+            budget.claim(
+                repeated,
+                f"an array of {self.shape} elements that repeats some of its {memory.nbytes:,} bytes",
+            )
+        if writable and memory.readonly:
+            memory = memoryview(bytearray(memory))
+        array = np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
+        return protected(array, self.readonly, writable)
+
+    def span(self) -> tuple[int, int]:
+        """Where the first byte of any element is in the memory, and where the last one ends."""
+        strides = self.strides
+        if strides is None:
+            return self.offset, self.offset + self.size * self.dtype.itemsize
+        reaches = [stride * (length - 1) for length, stride in zip(self.shape, strides)]
+        first = self.offset + sum(reach for reach in reaches if reach < 0)
+        end = self.offset + sum(reach for reach in reaches if reach > 0) + self.dtype.itemsize
+        return first, end
+
+
+def protected(array: np.ndarray, readonly: bool, writable: bool | None) -> np.ndarray:
     """The array, read-only if that is asked for, or if it was so and nothing is asked for."""
-    if writable is False or writable is None and noted.get("readonly"):
+    if writable is False or writable is None and readonly:
         array.flags.writeable = False
     return array
 
@@ -188,39 +246,106 @@ def dtype_note(dtype: np.dtype) -> Any:
     return note
 
 
-def dtype_of(note: Any) -> np.dtype:
+def dtype_of(note: Any, depth: int = 0) -> np.dtype:
     """The dtype that a note describes.
 
     Every number is checked here: numpy counts the bytes of fields in 32 bits, and believes what overflows.
     """
+    if depth > MAX_DEPTH:
+        raise DecodeError(f"a dtype of more than {MAX_DEPTH} levels")
     if isinstance(note, str):
-        # numpy would run a parser of Python's over other text.
-        if not DTYPE.fullmatch(note):
-            raise DecodeError(f"there is no dtype {note[:50]!r}")
-        dtype = np.dtype(note)
-    elif "base" in note:
-        base, shape = dtype_of(note["base"]), tuple(map(natural, note["shape"]))
-        if base.itemsize * math.prod(shape) > MAX_ITEMSIZE:
+        return plain_dtype(note)
+    if not isinstance(note, dict):
+        raise DecodeError(f"{str(note)[:50]!r} is no dtype")
+    if "base" in note:
+        base, shape = dtype_of(note["base"], depth + 1), naturals(note.get("shape"), MAX_NDIM)
+        if math.prod(filter(None, shape)) * max(base.itemsize, 1) > MAX_ITEMSIZE:
             raise DecodeError(f"a dtype of {shape} × {base.itemsize} bytes")
-        dtype = np.dtype((base, shape))
-    else:
-        formats = [dtype_of(one) for one in note["formats"]]
-        offsets, itemsize = [natural(offset) for offset in note["offsets"]], natural(note["itemsize"])
-        ends = [offset + one.itemsize for offset, one in zip(offsets, formats)]
-        if itemsize > MAX_ITEMSIZE or len(offsets) != len(formats) or any(end > itemsize for end in ends):
-            raise DecodeError(f"a dtype of {itemsize} bytes whose fields end at {ends}")
-        known: Any = {key: note[key] for key in ("names", "titles") if key in note}
-        known |= {"formats": formats, "offsets": offsets, "itemsize": itemsize}
-        dtype = np.dtype(known, align=bool(note.get("aligned")))
-        if note.get("record"):
-            dtype = np.dtype((np.record, dtype))
-    if dtype.hasobject:
-        raise DecodeError(f"{dtype} has objects, whose addresses no frame can hold")
+        return agreed(np.dtype((base, shape)), base.itemsize * math.prod(shape))
+    names = [text(name, "a field's name") for name in items(note.get("names"), "the names of fields")]
+    formats = [dtype_of(one, depth + 1) for one in items(note.get("formats"), "the formats of fields")]
+    offsets, itemsize = naturals(note.get("offsets"), len(formats)), natural(note.get("itemsize"))
+    ends = [offset + one.itemsize for offset, one in zip(offsets, formats)]
+    if not len(names) == len(offsets) == len(formats):
+        raise DecodeError(f"a dtype of {len(names)} names, {len(formats)} formats and {len(offsets)} offsets")
+    if itemsize > MAX_ITEMSIZE or any(end > itemsize for end in ends):
+        raise DecodeError(f"a dtype of {itemsize} bytes whose fields end at {ends[:10]}")
+    known: Any = {"names": names, "formats": formats, "offsets": offsets, "itemsize": itemsize}
+    if "titles" in note:
+        titles = items(note["titles"], "the titles of fields")
+        known["titles"] = [title if title is None else text(title, "a field's title") for title in titles]
+    dtype = agreed(np.dtype(known, align=flag(note, "aligned")), itemsize)
+    if [dtype.fields[name][1] for name in names] != list(offsets):  # type: ignore[index]
+        raise DecodeError(f"numpy has other offsets than {offsets}")
+    return np.dtype((np.record, dtype)) if flag(note, "record") else dtype
+
+
+def plain_dtype(name: str) -> np.dtype:
+    """numpy's own dtype of that name, which is just what numpy calls it."""
+    # numpy would run a parser of Python's over other text.
+    if len(name) > MAX_NAME or not DTYPE.fullmatch(name):
+        raise DecodeError(f"there is no dtype {name[:50]!r}")
+    if name[1] in "SUV" and int(name[2:]) > MAX_ITEMSIZE // 4:
+        raise DecodeError(f"a dtype of {int(name[2:]):,} characters")
+    dtype = np.dtype(name)
+    if dtype.str != name or dtype.hasobject:
+        raise DecodeError(f"numpy calls the dtype {name!r} otherwise: {dtype.str!r}")
+    return dtype
+
+
+def agreed(dtype: np.dtype, itemsize: int) -> np.dtype:
+    """The dtype that numpy has made, if it has the bytes that were counted, and no objects."""
+    if dtype.itemsize != itemsize or dtype.hasobject:
+        raise DecodeError(f"numpy has a dtype of {dtype.itemsize} bytes instead of {itemsize}")
     return dtype
 
 
 def natural(number: Any) -> int:
     """A number of bytes, or of elements."""
-    if type(number) is not int or number < 0:
-        raise DecodeError(f"{number!r} is no number of bytes or elements")
+    if type(number) is not int or not 0 <= number <= MAX_BYTES:
+        raise DecodeError(f"{str(number)[:50]} is no number of bytes or elements")
     return number
+
+
+def naturals(numbers: Any, most: int) -> tuple[int, ...]:
+    """As many of these as there may be, as a list."""
+    return tuple(map(natural, items(numbers, "a list of numbers", most)))
+
+
+def integers(numbers: Any, most: int) -> tuple[int, ...]:
+    """A list of integers of 64 bits."""
+    for number in items(numbers, "a list of numbers", most):
+        if type(number) is not int or not -MAX_BYTES - 1 <= number <= MAX_BYTES:
+            raise DecodeError(f"{str(number)[:50]} is no integer of 64 bits")
+    return tuple(numbers)
+
+
+def items(value: Any, what: str, most: int | None = None) -> list:
+    """A list of the note, of no more than so many items."""
+    if not isinstance(value, list) or most is not None and len(value) > most:
+        raise DecodeError(f"{what}: {str(value)[:50]!r}")
+    return value
+
+
+def text(value: Any, what: str) -> str:
+    """Text of the note."""
+    if not isinstance(value, str):
+        raise DecodeError(f"{what} is {str(value)[:50]!r}, which is no text")
+    return value
+
+
+def flag(note: dict, key: str) -> bool:
+    """What a note says is so or not; it is not if nothing is said."""
+    value = note.get(key, False)
+    if type(value) is not bool:
+        raise DecodeError(f"{key!r} is {str(value)[:50]}, which is neither true nor false")
+    return value
+
+
+def numbers(array: Any, what: str, kinds: str = "iu", length: int | None = None) -> np.ndarray:
+    """An array that is numpy's, of one dimension, of these kinds of numbers, and as long as it must be."""
+    if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.kind not in kinds:
+        raise DecodeError(f"{what} are no array of numbers of one dimension")
+    if length is not None and len(array) != length:
+        raise DecodeError(f"{what} are {len(array):,}, and not {length:,}")
+    return array

@@ -4,16 +4,18 @@ import base64
 import datetime
 import functools
 import json
+from collections import deque
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
 
-from arrow_frames import _note, _parts, _values
-from arrow_frames._arrays import MAJOR, field_name, period_name, unwrapped, zone_library, zone_name
+from arrow_frames import _note, _parts, _values, _zones
+from arrow_frames._arrays import MAJOR, field_name, period_name, raw, unwrapped, zone_library, zone_name
 from arrow_frames._errors import UntrustedPickleError, needed, optional
-from arrow_frames._native import ArrowFramesError, DecodeError
+from arrow_frames._limits import Budget
+from arrow_frames._native import ArrowFramesError, DecodeError, LimitError, check_hashes
 from arrow_frames._object import unpickled
 
 # The formats of Arrow's C data interface as numpy's dtypes; `?` and complex ones are numpy's own.
@@ -28,6 +30,15 @@ OLD_FREQS = {
 }  # fmt: skip
 
 
+#: What the note calls columns whose values only their payload has.
+OPAQUE = ("form", "raw", "objects", "pickle")
+
+#: Bytes of a small Python object and of a reference to it.
+OBJECT_BYTES = 64
+
+#: Characters of the labels that are kept for the next stream.
+MAX_CACHED = 1 << 16
+
 # Characters of the name of a frequency: pandas looks for ever at what is long.
 MAX_FREQ = 64
 
@@ -35,7 +46,10 @@ MAX_FREQ = 64
 class Rebuild:
     """What one dataframe is rebuilt with."""
 
-    def __init__(self, decoded, decode_again, writable: bool | None, allow_pickle: bool) -> None:
+    def __init__(
+        self, decoded, decode_again, writable: bool | None, allow_pickle: bool, budget: Budget
+    ) -> None:
+        self.budget = budget
         self.take(decoded)
         self.rows = decoded.rows
         #: Decodes the columns at some places, in the order of these.
@@ -47,6 +61,8 @@ class Rebuild:
         self.decoded = decoded
         self.fields = decoded.fields
         self.batches = decoded.batches
+        #: Columns of several batches as one, by their place.
+        self.joined: dict[int, Any] = {}
 
     def frame(self, note: dict, kind: str):
         """The object of that kind that the note describes."""
@@ -65,6 +81,10 @@ class Rebuild:
                 raise DecodeError(f"nothing says what of the columns is the {kind}")
             found = self.refitted(arrays, data, labels) if isinstance(arrays, list) else None
             if found is None:
+                if isinstance(arrays, list) and any(
+                    isinstance(entry, dict) or entry in OPAQUE for entry in arrays
+                ):
+                    self.check_no_nulls()
                 return self.unnoted()
             arrays, data, labels = found
         index = self.index(note["index"], arrays, data)
@@ -79,10 +99,32 @@ class Rebuild:
             series.name = self.value(note.get("name"), "the name")
             frame = series
         if "attrs" in note:
+            if not isinstance(note["attrs"], dict):
+                raise DecodeError("the attrs are no dict")
             frame.attrs = self.value(note["attrs"], "the attrs")
         if note.get("unique_labels"):
+            self.check_unique(frame)
             frame.flags.allows_duplicate_labels = False
         return frame
+
+    def check_no_nulls(self) -> None:
+        """Refuses columns of nulls that may have been opaque: which ones were, nothing says any more."""
+        for at, (_, _, _, _, mark) in enumerate(self.fields):
+            if mark is None and self.decoded.is_null(at):
+                raise self.lost(at)
+
+    def lost(self, at: int) -> DecodeError:
+        """The error that something rewrote the stream, and has left out what it does not know."""
+        return DecodeError(
+            f"the payload of column {self.fields[at][0]!r} was lost: something rewrote the stream without it"
+        )
+
+    def check_unique(self, frame) -> None:
+        """Refuses labels that take pandas too long to compare with each other."""
+        for labels, what in zip(frame.axes, ("the labels of the rows", "the labels of the columns")):
+            if not isinstance(labels, pd.RangeIndex):
+                for level in labels.levels if isinstance(labels, pd.MultiIndex) else [labels]:
+                    check_values(level.array, what)
 
     def fits(self, note: dict, arrays: list, data: int, labels) -> bool:
         """Whether the columns are those that the note describes, by their number and names."""
@@ -104,9 +146,9 @@ class Rebuild:
         if labels is None or len(labels) != data or any(isinstance(array, dict) for array in arrays):
             return None
         # An index says of its columns what their names are; of two columns of one name, the first comes first.
-        known: dict[str, list[int]] = {}
+        known: dict[str, deque[int]] = {}
         for at, label in enumerate(labels.tolist()):
-            known.setdefault(field_name(label), []).append(at)
+            known.setdefault(field_name(label), deque()).append(at)
         index = {_note.level_name(number): data + number for number in range(len(arrays) - data)}
         places, entries, own = [], [], []
         levels: dict[int, int] = {}
@@ -114,7 +156,7 @@ class Rebuild:
             if name in index and name not in known:
                 levels[index.pop(name)] = place
                 continue
-            number = known[name].pop(0) if known.get(name) else None
+            number = known[name].popleft() if known.get(name) else None
             places.append(place)
             entries.append(None if number is None else arrays[number])
             own.append(name if number is None else labels[number])
@@ -131,24 +173,30 @@ class Rebuild:
         """A dataframe of what the metadata of pandas says of each column, or else its type."""
         names = [field[0] for field in self.fields]
         described = self.described()
-        entries: dict[str, list[dict]] = {}
-        for entry in described.get("columns", []):
-            entries.setdefault(entry.get("field_name") or entry.get("name"), []).append(entry)
-        own = [entries[name].pop(0) if entries.get(name) else {} for name in names]
+        entries: dict[str, deque[dict]] = {}
+        for entry in _parts.items(described.get("columns", []), "the columns of pandas' metadata"):
+            entries.setdefault(entry.get("field_name") or entry.get("name"), deque()).append(entry)
+        own = [entries[name].popleft() if entries.get(name) else {} for name in names]
+        places: dict[str, int] = {}
+        for at, name in enumerate(names):
+            places.setdefault(name, at)
         arrays = [
             self.any_array(place, kind_of(entry, self.fields[place])) for place, entry in enumerate(own)
         ]
         keys, index = [], pd.RangeIndex(self.rows)
-        for key in described.get("index_columns", []):
+        for key in _parts.items(described.get("index_columns", []), "the index columns of pandas' metadata"):
             if isinstance(key, dict):
-                counted = pd.RangeIndex(key["start"], key["stop"], key["step"], name=key["name"])
+                counted = range_index([key["start"], key["stop"], key["step"]], key["name"])
                 index = counted if len(counted) == self.rows else index
-            elif key in names:
-                keys.append(names.index(key))
+            elif key in places:
+                keys.append(places[key])
         if keys:
+            for key in keys:
+                check_values(arrays[key], f"the index column {names[key]!r}")
             levels = [pd.Index(arrays[key], name=own[key].get("name"), copy=False) for key in keys]
             index = levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels)
-        data = [place for place in range(len(names)) if place not in keys]
+        taken = set(keys)
+        data = [place for place in range(len(names)) if place not in taken]
         blocks = [(ensured(arrays[place]), np.array([at], np.intp)) for at, place in enumerate(data)]
         labels = [names[place] for place in data]
         return assemble(blocks, index, pd.Index(labels, dtype=None if labels else object))
@@ -164,12 +212,13 @@ class Rebuild:
     def blocks(self, arrays: list, width: int) -> list:
         """Arrays and the places that they have in the dataframe."""
         if any(isinstance(array, dict) for array in arrays):
-            taken = {at for array in arrays if isinstance(array, dict) for at in array["places"][1:]}
+            noted = [places_of(array) if isinstance(array, dict) else None for array in arrays]
+            taken = {at for own in noted if own is not None for at in own[1:]}
             free = (at for at in range(width) if at not in taken)
-            places = []
-            for array in arrays:
+            places: list[list[int]] = []
+            for own in noted:
                 first = next(free, width)
-                places.append(array["places"] if isinstance(array, dict) else [first])
+                places.append([first] if own is None else own)
         else:
             places = [[at] for at in range(len(arrays))]
         if sum(map(len, places)) != width or sorted(at for some in places for at in some) != list(
@@ -220,53 +269,71 @@ class Rebuild:
 
     def any_array(self, at: int, array):
         """One column: an array of pandas or numpy, of two dimensions if it is a block."""
-        pieces = [self.piece(batch, at, array) for batch in range(len(self.batches))]
+        if len(self.batches) > 1 and (whole := self.whole(at)) is not None:
+            return self.piece(whole, 0, 0, self.rows, self.fields[at], array)
+        pieces = [
+            self.piece(self.decoded, batch, at, rows, self.fields[at], array)
+            for batch, rows in enumerate(self.batches)
+        ]
         if len(pieces) == 1:
             return pieces[0]
         return joined(pieces, self.fields[at][1])
 
-    def piece(self, batch: int, at: int, array):
+    def whole(self, at: int):
+        """The batches of a column as one, which is much faster than one after another; none if they are not alike."""
+        if at not in self.joined:
+            self.joined[at] = self.decoded.joined(at)
+        return self.joined[at]
+
+    def piece(self, decoded, batch: int, at: int, rows: int, field, array):
         """One batch of a column."""
-        _, format, _, nulls, mark = self.fields[at]
-        rows = self.batches[batch]
+        _, format, _, nulls, mark = field
         if mark is not None:
             return self.as_noted(self.opaque(batch, at, array, rows), array)
         kind = array if isinstance(array, str) else ""
-        if kind == "numpy" and is_numbers(self.fields[at]):
-            return self.numbers(batch, at, rows, strict=False)
+        if array is not None and not kind.startswith("arrow:") and rows and decoded.is_null(at):
+            # No array of pandas is one of nulls, but Arrow's own: whoever rewrote the stream saw an opaque column so.
+            raise self.lost(at)
+        if kind == "numpy" and is_numbers(field):
+            return self.numbers(decoded, batch, at, rows, field, strict=False)
         if kind == "bool" and format == "b" and nulls == 0:
-            return np.frombuffer(self.decoded.boolean(batch, at), "?")
+            return self.with_access(np.frombuffer(decoded.boolean(batch, at), "?"))
         if kind == "masked" and format is not None:
-            return self.masked(batch, at)
-        return self.as_noted(self.arrow(batch, at, kind, rows), kind)
+            return self.masked(decoded, batch, at)
+        return self.as_noted(self.arrow(decoded, batch, at, kind, rows, field), kind)
 
-    def arrow(self, batch: int, at: int, kind: str, rows: int):
+    def arrow(self, decoded, batch: int, at: int, kind: str, rows: int, field):
         """An Arrow column that is no plain numbers, as the note or its type says."""
-        field = self.fields[at]
-        _, format, nullable, _, _ = field
+        name, format, nullable, _, _ = field
         if not kind and format is not None:
             if is_numbers(field) and (not nullable or format[0] == "t"):
-                return self.numbers(batch, at, rows, strict=True)
+                return self.numbers(decoded, batch, at, rows, field, strict=True)
             if format != "e":
-                return self.masked(batch, at)
+                return self.masked(decoded, batch, at)
             # pandas has no nullable one.
             kind = "arrow:"
+        for zone in decoded.zones(at):
+            _zones.checked(zone)
         pa = needed("pyarrow", "an Arrow column in pandas")
-        return from_pyarrow(self.decoded.array(batch, at).to_pyarrow(pa), kind)
+        array = decoded.array(batch, at)
+        array.check_hashes()
+        if is_copied(array.type, kind):
+            self.budget.claim(array.copy_nbytes(OBJECT_BYTES), f"column {name!r} in pandas")
+        return from_pyarrow(array.to_pyarrow(pa), kind)
 
-    def numbers(self, batch: int, at: int, rows: int, strict: bool):
+    def numbers(self, decoded, batch: int, at: int, rows: int, field, strict: bool):
         if rows == 0:
-            return np.empty(0, DTYPES[self.fields[at][1]])
-        [(format, _, memory, _)] = self.decoded.blocks(batch, [at], strict)
+            return np.empty(0, DTYPES[field[1]])
+        [(format, _, memory, _)] = decoded.blocks(batch, [at], strict)
         return self.with_access(narrowed(np.frombuffer(memory, DTYPES[format])))
 
-    def masked(self, batch: int, at: int):
+    def masked(self, decoded, batch: int, at: int):
         """An array of a nullable dtype."""
-        format, values, mask = self.decoded.masked(batch, at)
+        format, values, mask = decoded.masked(batch, at)
         values = self.with_access(np.frombuffer(values, DTYPES[format]))
         classes = {"b": pd.arrays.BooleanArray, "f": pd.arrays.FloatingArray}
         kind = classes.get("b" if format == "b" else values.dtype.kind, pd.arrays.IntegerArray)
-        return kind(values, np.frombuffer(mask, "?"))
+        return kind(values, self.with_access(np.frombuffer(mask, "?")))
 
     def opaque(self, batch: int, at: int, array, rows: int):
         """What a pickle holds, if it is one that is safe to load, or is allowed."""
@@ -281,18 +348,30 @@ class Rebuild:
                 raise
             # A form of ours that this pandas does not take, or takes otherwise.
             loaded = older(self.decoded.resolved(batch, at), self.fields[at][4], array, name, error)
+        if not hasattr(type(loaded), "__len__"):
+            raise DecodeError(f"column {name!r} is a {type(loaded).__name__}, which has no rows")
+        expected = rows
+        if isinstance(array, dict):
+            places = places_of(array)
+            expected = rows * len(places)
+        # Before the array of an index is asked for: that of a range would be made.
+        if len(loaded) != expected:
+            raise DecodeError(f"column {name!r} has {len(loaded)} rows, not {expected}")
+        if isinstance(loaded, (pd.RangeIndex, pd.MultiIndex)):
+            self.budget.claim(OBJECT_BYTES * len(loaded), f"column {name!r} in pandas")
         if isinstance(loaded, (pd.Series, pd.Index)):
             loaded = loaded.array
-        if isinstance(array, dict):
-            places = array["places"]
-            if len(loaded) != rows * len(places):
-                raise DecodeError(f"column {name!r} has {len(loaded)} values, not {rows} × {len(places)}")
-            return narrowed(loaded.reshape(rows, len(places)).T)
-        if len(loaded) != rows:
-            raise DecodeError(f"column {name!r} has {len(loaded)} rows, not {rows}")
         loaded = unwrapped(loaded)
-        if array in ("raw", "objects") and not isinstance(loaded, np.ndarray):
-            raise DecodeError(f"column {name!r} is not what its metadata says")
+        is_numpy = isinstance(loaded, np.ndarray)
+        if isinstance(array, dict) or array in ("raw", "objects"):
+            if type(loaded) is not np.ndarray:
+                raise DecodeError(f"column {name!r} is not what its metadata says")
+        elif not is_numpy and not isinstance(loaded, pd.api.extensions.ExtensionArray):
+            raise DecodeError(f"column {name!r} is a {type(loaded).__name__}, which is no column")
+        if loaded.ndim != 1:
+            raise DecodeError(f"column {name!r} has {loaded.ndim} dimensions")
+        if isinstance(array, dict):
+            return narrowed(loaded.reshape(rows, len(places)).T)
         return loaded
 
     def as_noted(self, array, entry):
@@ -306,8 +385,8 @@ class Rebuild:
                 if key == "freq":
                     of = self.with_freq(of, value)
                 elif key == "range":
-                    counted = pd.RangeIndex(*map(int, value.split(",")))
-                    if not counted.equals(of):
+                    counted = range_index(list(map(int, value.split(","))), None)
+                    if len(counted) != len(of) or not counted.equals(of):
                         raise DecodeError(f"the categories are not the range {value}")
                     of = counted
                 elif isinstance(of, pd.DatetimeIndex):
@@ -320,17 +399,23 @@ class Rebuild:
     def index(self, note: dict, arrays: list, first: int):
         """The index of the rows."""
         if "range" in note:
-            start, stop, step = note["range"]
-            index = pd.RangeIndex(start, stop, step, name=self.value(note["name"], "the name of the index"))
+            index = range_index(note["range"], self.value(note["name"], "the name of the index"))
             # Somebody has taken rows: which, nobody says.
             return index if len(index) == self.rows else pd.RangeIndex(self.rows, name=index.name)
         if "multi" in note:
             levels, codes = [], []
-            for number in range(note["multi"]):
+            names = _parts.items(note["names"], "the names of the index")
+            freqs = _parts.items(note["freqs"], "the frequencies of the index")
+            if not len(names) == len(freqs) == _note.index_columns(note):
+                raise DecodeError(f"an index of {len(names)} names and {len(freqs)} frequencies")
+            for number, freq in enumerate(freqs):
                 kind = arrays[first + number]
+                if not isinstance(kind, str):
+                    raise DecodeError(f"level {number} of the index is not what its metadata says")
                 if kind.startswith("level:"):
+                    what = f"the codes of level {number} of the index"
                     level = self.stream(kind.partition(":")[2], f"level {number} of the index")
-                    code = self.any_array(first + number, "numpy")
+                    code = _parts.numbers(self.any_array(first + number, "numpy"), what, "i", self.rows)
                     if len(code) and not -1 <= int(code.min()) <= int(code.max()) < len(level):
                         # pandas would read memory that is not there.
                         raise DecodeError(
@@ -342,10 +427,10 @@ class Rebuild:
                 array = self.any_array(first + number, kind)
                 if not isinstance(array, pd.Categorical):
                     raise DecodeError(f"level {number} of the index is not what its metadata says")
-                levels.append(self.with_freq(array.categories, note["freqs"][number]))
+                levels.append(self.with_freq(array.categories, freq))
                 codes.append(array.codes)
-            names = [self.value(name, "a name of the index") for name in note["names"]]
-            return pd.MultiIndex(levels, codes, names=names, verify_integrity=False)
+            own = [self.value(name, "a name of the index") for name in names]
+            return pd.MultiIndex(levels, codes, names=own, verify_integrity=False)
         array = self.any_array(first, arrays[first])
         name = self.value(note["name"], "the name of the index")
         dtype = object if isinstance(array, np.ndarray) and array.dtype == object else None
@@ -378,19 +463,25 @@ class Rebuild:
             return self.stream(note["stream"], "the labels of the columns")
         name = self.value(note["name"], "the name of the columns")
         if "range" in note:
-            return pd.RangeIndex(*note["range"], name=name)
-        labels = text_labels(tuple(note["names"]), note["text"]).view()
+            return range_index(note["range"], name)
+        names = _parts.items(note["names"], "the labels of the columns")
+        if not all(type(label) is str for label in names):
+            raise DecodeError("the labels of the columns are no text")
+        is_short = sum(map(len, names)) < MAX_CACHED
+        labels = (text_labels if is_short else text_labels.__wrapped__)(tuple(names), note["text"]).view()
         labels.name = name
         return labels
 
     def stream(self, text: str, what: str) -> pd.Index:
         """An Index of its own in the note."""
-        from arrow_frames._codec import loads as load_stream
+        from arrow_frames._codec import loads_within
 
         try:
-            return load_stream(base64.b64decode(text), allow_pickle=self.allow_pickle, into="pandas.Index")
+            return loads_within(base64.b64decode(text), self.budget, self.allow_pickle, "pandas.Index")
         except UntrustedPickleError as error:
             raise UntrustedPickleError(what, error.why) from error
+        except LimitError:
+            raise
         except ArrowFramesError as error:
             raise DecodeError(f"{what}: {error}") from error
 
@@ -404,6 +495,48 @@ class Rebuild:
         if self.writable is False and array.flags.writeable:
             array.flags.writeable = False
         return array
+
+
+def check_values(values, what: str) -> None:
+    """Refuses values that take pandas too long to put into a hash table."""
+    if isinstance(values, (pd.arrays.DatetimeArray, pd.arrays.TimedeltaArray)):
+        values = values._ndarray
+    values = unwrapped(values)
+    if not isinstance(values, np.ndarray):
+        return
+    if values.dtype == object:
+        hashes = np.fromiter(map(hash, values.tolist()), "i8", len(values))
+        check_hashes(hashes, "hashes", what)
+    elif values.dtype.kind in "iufMm" and values.dtype.itemsize == 8 and values.dtype.isnative:
+        format = {"f": "g", "u": "L"}.get(values.dtype.kind, "l")
+        check_hashes(np.ascontiguousarray(raw(values)), format, what)
+
+
+def places_of(noted: dict) -> list[int]:
+    """Where the columns are that a note says are one column of the stream."""
+    places = list(_parts.naturals(noted.get("places"), _parts.MAX_BYTES))
+    if not places:
+        raise DecodeError("a column of the stream that is no column")
+    return places
+
+
+def range_index(numbers: Any, name) -> pd.RangeIndex:
+    """The range of three numbers, no larger than an index may be."""
+    integers = _parts.integers(numbers, 3)
+    if len(integers) != 3 or not integers[2]:
+        raise DecodeError(f"{integers} is no range")
+    if len(range(*integers)) > _parts.MAX_BYTES:
+        raise DecodeError(f"{integers} is a range of too many numbers")
+    return pd.RangeIndex(*integers, name=name)
+
+
+def is_copied(type: str, kind: str) -> bool:
+    """Whether pandas makes objects, or an array of its own, of an Arrow column."""
+    if type == "Null" or not hasattr(pd, "ArrowDtype"):
+        return True
+    if kind.startswith("arrow:"):
+        return False
+    return type in ("Utf8", "LargeUtf8", "Utf8View") or type.startswith("Dictionary(")
 
 
 def is_numbers(field) -> bool:
@@ -495,6 +628,16 @@ def joined(pieces: list, format):
     if not pieces:
         return np.empty(0, DTYPES.get(format, object))
     if all(isinstance(piece, pd.Categorical) for piece in pieces):
+        known = [unwrapped(piece.categories.array) for piece in pieces]
+        if all(isinstance(own, np.ndarray) for own in known):
+            # Each is known to be quick; all of them together may not be.
+            every = np.concatenate(known)
+            check_values(
+                np.array(list(dict.fromkeys(every.tolist())), object)
+                if every.dtype == object
+                else np.unique(every),
+                "the categories of all batches",
+            )
         return pd.api.types.union_categoricals(pieces)
     series = [pd.Series(piece, dtype=piece.dtype, copy=False) for piece in pieces]
     return unwrapped(pd.concat(series, ignore_index=True).array)
@@ -540,7 +683,7 @@ def zoned(values):
     """Timestamps in a zone."""
     import pyarrow as pa
 
-    unit, zone = values.type.unit, values.type.tz
+    unit, zone = values.type.unit, _zones.checked(values.type.tz)
     numbers = values.view(pa.int64())
     if numbers.null_count:
         numbers = numbers.fill_null(np.iinfo("i8").min)

@@ -7,6 +7,7 @@ import numpy as np
 
 from arrow_frames import _note, _parts, _tensors
 from arrow_frames._errors import needed
+from arrow_frames._limits import Budget
 from arrow_frames._native import DecodeError
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "dok", "lil")
@@ -54,26 +55,33 @@ def gathered(note: dict, parts: list, compression: str | None):
     return header, frames, [(0, "pickled", sum(part.nbytes for part in parts)), *copies]
 
 
-def decode(note: dict, buffers: list, writable: bool | None):
+def decode(note: dict, buffers: list, writable: bool | None, budget: Budget):
     """The sparse array or matrix of a note."""
-    return made(note, _parts.decode(note, buffers, writable))
+    return made(note, _parts.decode(note, buffers, writable, budget), budget)
 
 
-def made(note: dict, parts: list):
+def made(note: dict, parts: list[np.ndarray], budget: Budget):
     """The sparse array or matrix that a note's parts are of."""
     needed("scipy", "a sparse array")
     from scipy import sparse
 
     name = note["kind"].partition(".")[2]
-    known = getattr(sparse, name, None)
-    if known is None or name.partition("_")[0] not in FORMATS:
-        raise DecodeError(f"this scipy has no {name}")
-    shape = tuple(note["shape"])
-    form = name.partition("_")[0]
+    form, _, family = name.partition("_")
+    known = getattr(sparse, name, None) if form in FORMATS and family in ("array", "matrix") else None
+    if known is None:
+        raise DecodeError(f"this scipy has no {name[:50]}")
+    shape = _parts.naturals(note.get("shape"), _parts.MAX_NDIM)
+    if len(shape) != 2 and (family == "matrix" or form not in ("coo", "csr", "dok") or not shape):
+        raise DecodeError(f"a {name} of {len(shape)} axes")
+    if len(parts) != (1 + len(shape) if form == "coo" else PARTS[form]):
+        raise DecodeError(f"a {name} of {len(parts)} arrays")
+    for part in parts:
+        if part.dtype.kind not in "biufc":
+            raise DecodeError(f"a {name} of {part.dtype}")
     if form == "dok":
-        return to_dok(known, shape, _parts.dtype_of(note["dtype"]), parts)
+        return to_dok(known, shape, _parts.dtype_of(note.get("dtype")), parts, budget)
     if form == "lil":
-        return to_lil(known, shape, _parts.dtype_of(note["dtype"]), parts)
+        return to_lil(known, shape, _parts.dtype_of(note.get("dtype")), parts, budget)
     data, *places = parts
     check(form, shape, data, places)
     # Not by its parts: the constructor would look through them, and narrow the indices.
@@ -85,11 +93,14 @@ def made(note: dict, parts: list):
     else:
         for attribute, part in zip(ATTRIBUTES[form], places):
             setattr(obj, attribute, part)
-    for flag in ("has_sorted_indices", "has_canonical_format"):
-        if flag in note:
-            setattr(obj, flag, note[flag])
+    for name in ("has_sorted_indices", "has_canonical_format"):
+        if name in note:
+            setattr(obj, name, _parts.flag(note, name))
     return obj
 
+
+#: How many arrays each form but `coo` has.
+PARTS = {"csr": 3, "csc": 3, "bsr": 3, "dia": 2, "dok": 2, "lil": 3}
 
 #: What holds the places of the values.
 ATTRIBUTES = {
@@ -98,33 +109,34 @@ ATTRIBUTES = {
 }  # fmt: skip
 
 
-def check(form: str, shape: tuple, data: np.ndarray, places: list[np.ndarray]) -> None:
-    """Refuses places that lead out of the array: scipy's routines look at memory there."""
-    if any(place.ndim != 1 or place.dtype.kind not in "iu" for place in places):
-        raise DecodeError(f"a {form} array whose places are no integers")
+def check(form: str, shape: tuple[int, ...], data: np.ndarray, places: list[np.ndarray]) -> None:
+    """Refuses values and places that do not fit: scipy's routines look at memory without a check."""
+    for place in places:
+        _parts.numbers(place, f"the places of a {form} array")
+    axes = {"dia": 2, "bsr": 3}.get(form, 1)
+    if data.ndim != axes:
+        raise DecodeError(f"a {form} array whose values have {data.ndim} axes")
     if form == "dia":
-        if data.ndim != 2 or len(data) != len(places[0]):
+        if len(data) != len(places[0]):
             raise DecodeError(f"a dia array of {len(data)} diagonals, and {len(places[0])} offsets")
         if not is_inside(places[0], shape):
             raise DecodeError(f"a dia array with diagonals beyond {shape[0]} rows and {shape[1]} columns")
         return
     if form == "coo":
-        if len(places) != len(shape) or any(len(place) != len(data) for place in places):
-            raise DecodeError(
-                f"a coo array of {len(data)} values in {len(shape)} axes whose places are others"
-            )
         for place, length in zip(places, shape):
+            _parts.numbers(place, "the places of a coo array", length=len(data))
             within(form, place, length)
         return
     indices, indptr = places
     major, minor = (shape[-1], shape[0]) if form == "csc" else (shape[0] if len(shape) == 2 else 1, shape[-1])
     if form == "bsr":
-        if data.ndim != 3 or not data.shape[1] or not data.shape[2]:
-            raise DecodeError("a bsr array without blocks")
-        major, minor = major // data.shape[1], minor // data.shape[2]
+        rows, columns = data.shape[1:]
+        if not rows or not columns or major % rows or minor % columns:
+            raise DecodeError(f"a bsr array of {shape} in blocks of {rows} × {columns}")
+        major, minor = major // rows, minor // columns
     if len(indptr) != major + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
         raise DecodeError(f"a {form} array of {major} rows whose starts are others")
-    if indptr[-1] > len(indices) or len(indices) != len(data):
+    if int(indptr[-1]) > len(indices) or len(indices) != len(data):
         raise DecodeError(
             f"a {form} array of {len(data)} values, {len(indices)} places and {indptr[-1]} in rows"
         )
@@ -148,12 +160,14 @@ def of_dok(obj) -> list[np.ndarray]:
     return [places, np.fromiter(items.values(), obj.dtype, len(items))]
 
 
-def to_dok(known, shape: tuple, dtype: np.dtype, parts: list):
+def to_dok(known, shape: tuple, dtype: np.dtype, parts: list, budget: Budget):
     places, values = parts
-    if places.shape != (len(values), len(shape)):
-        raise DecodeError(f"a dok array of {len(values)} values, and {len(places)} places")
+    _parts.numbers(values, "the values of a dok array", "biufc")
+    if places.dtype.kind not in "iu" or places.shape != (len(values), len(shape)) or values.dtype != dtype:
+        raise DecodeError(f"a dok array of {len(values)} values, and places of {places.shape}")
     for axis, length in enumerate(shape):
         within("dok", places[:, axis], length)
+    budget.claim(DOK_BYTES * len(values), "a dok array")
     made = known(shape, dtype=dtype)
     keys = map(int, places[:, 0]) if made.ndim == 1 else map(tuple, places.tolist())
     # Not by its own assignment, which takes a 0 for nothing.
@@ -171,17 +185,28 @@ def of_lil(obj) -> list[np.ndarray]:
     return [lengths, places, np.fromiter((value for row in obj.data for value in row), obj.dtype, total)]
 
 
-def to_lil(known, shape: tuple, dtype: np.dtype, parts: list):
+def to_lil(known, shape: tuple, dtype: np.dtype, parts: list, budget: Budget):
     lengths, places, values = parts
-    if len(lengths) != (shape[0] if len(shape) == 2 else 1) or not int(lengths.sum()) == len(places) == len(
-        values
-    ):
-        raise DecodeError(f"a lil array of {shape[0]} rows, and {len(lengths)} came")
-    within("lil", places, shape[-1])
+    _parts.numbers(lengths, "the lengths of the rows of a lil array", length=shape[0])
+    _parts.numbers(places, "the places of a lil array")
+    _parts.numbers(values, "the values of a lil array", "biufc", len(places))
+    within("lil", lengths, len(places) + 1)
+    # No number of them is more than there are places, so that the sum does not wrap.
+    if values.dtype != dtype or int(lengths.sum(dtype=np.int64)) != len(places):
+        raise DecodeError(f"a lil array of {len(places)} places, and rows of others")
+    within("lil", places, shape[1])
+    budget.claim(LIL_ROW_BYTES * len(lengths) + LIL_BYTES * len(places), "a lil array")
     made = known(shape, dtype=dtype)
-    ends = np.cumsum(lengths).tolist()
+    ends = np.cumsum(lengths, dtype=np.int64).tolist()
     places, values = places.tolist(), values.tolist()
     for row, (start, end) in enumerate(zip([0, *ends], ends)):
         made.rows[row] = places[start:end]
         made.data[row] = values[start:end]
     return made
+
+
+#: Bytes that an element of a dictionary of keys takes as Python objects: key, value and its place in the dict.
+DOK_BYTES = 256
+
+#: The same of a list of lists: of an element, and of a row's two lists.
+LIL_BYTES, LIL_ROW_BYTES = 80, 144

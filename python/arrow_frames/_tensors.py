@@ -9,6 +9,7 @@ import numpy as np
 
 from arrow_frames import _native, _note, _parts
 from arrow_frames._errors import needed
+from arrow_frames._limits import Budget
 from arrow_frames._native import DecodeError
 
 #: numpy's numbers as the formats of Arrow's C data interface.
@@ -57,16 +58,17 @@ def encode_sparse(obj, note: dict):
     )
 
 
-def decode(kind: str, decode_tensor, decode_sparse, writable: bool | None) -> Any:
+def decode(kind: str, decode_tensor, decode_sparse, writable: bool | None, budget: Budget) -> Any:
     """The array that a message of that kind is."""
     if kind == "sparse":
-        return sparse(decode_sparse(), writable)
+        return sparse(decode_sparse(), writable, budget)
     needed("numpy", "a tensor")
     decoded = decode_tensor()
+    budget.count(decoded)
     note = _note.of(dict(decoded.metadata))
     part = {"dtype": dtype(decoded.format).str, "shape": decoded.shape, "strides": decoded.strides}
-    part["readonly"] = bool(note.get("readonly"))
-    array = _parts.join(part, decoded.values, writable)
+    part["readonly"] = _parts.flag(note, "readonly")
+    array = _parts.join(part, decoded.values, writable, budget)
     from arrow_frames import _numpy
 
     known = _numpy.KINDS.get(note.get("kind", "numpy.ndarray"))
@@ -75,36 +77,39 @@ def decode(kind: str, decode_tensor, decode_sparse, writable: bool | None) -> An
     return array if known is np.ndarray else array.view(known)
 
 
-def sparse(decoded, writable: bool | None):
+def sparse(decoded, writable: bool | None, budget: Budget):
     """A sparse array or matrix of scipy."""
     from arrow_frames import _scipy
 
+    budget.count(decoded)
     note = _note.of(dict(decoded.metadata))
     if decoded.kind == "csf":
         raise DecodeError("scipy has no array of a tree of indices (CSF)")
+    values = vector(decoded.format, decoded.values)
     if decoded.kind == "coo":
         rank = len(decoded.shape)
         format, memory = decoded.indices[0]
-        width = dtype(format)
-        matrix = np.ndarray(
-            (memory.nbytes // width.itemsize // max(rank, 1), rank), width, memory, 0, decoded.strides
-        )
+        part = {"dtype": dtype(format).str, "shape": [len(values), rank], "strides": decoded.strides}
+        matrix = _parts.join(part, memory, None, budget)
         places = [np.ascontiguousarray(matrix[:, axis]) for axis in range(rank)]
     else:
         places = [vector(*decoded.indices[0]), vector(*decoded.indptr[0])]
-    parts = [vector(decoded.format, decoded.values), *places]
-    if note.get("readonly") and writable is None:
-        # Of data, pointers and indices, in the message's order.
-        for part, readonly in zip((parts[0], parts[2], parts[1]), note["readonly"]):
-            part.flags.writeable = part.flags.writeable and not readonly
+    parts = [values, *places]
+    # Of data, pointers and indices, in the message's order.
+    readonly = _parts.items(note.get("readonly", [False] * 3), "what is read-only", 3)
+    if len(readonly) != 3 or any(type(one) is not bool for one in readonly):
+        raise DecodeError(f"what is read-only: {str(readonly)[:50]}")
+    if writable is None:
+        for part, kept in zip((parts[0], parts[2], parts[1]), readonly):
+            part.flags.writeable = part.flags.writeable and not kept
     elif writable is False:
         for part in parts:
             part.flags.writeable = False
-    elif writable:
+    else:
         parts = [part if part.flags.writeable else part.copy() for part in parts]
     if "kind" not in note:
         note = {"kind": f"scipy.{decoded.kind}_array"}
-    return _scipy.made({**note, "shape": decoded.shape}, parts)
+    return _scipy.made({**note, "shape": decoded.shape}, parts, budget)
 
 
 def vector(format: str, memory) -> np.ndarray:

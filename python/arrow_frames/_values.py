@@ -8,15 +8,20 @@ import re
 import numpy as np
 import pandas as pd
 
+from arrow_frames import _zones
 from arrow_frames._errors import UntrustedPickleError
 from arrow_frames._native import DecodeError
-from arrow_frames._parts import dtype_of
+from arrow_frames._parts import dtype_of, items
 
 #: Keys of a dict that are no text.
 MAX_KEYS = 1_000
 
-#: The name of a time zone, or an offset from UTC.
-ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+)*|[+-]\d\d:\d\d")
+#: Numbers that JSON has not.
+FLOATS = {repr(number): number for number in (math.nan, math.inf, -math.inf)}
+
+#: numpy's names of its numbers, and of its datetimes and durations.
+NUMBER = re.compile(r"[<>|][biuf][1248]")
+MOMENT = re.compile(r"[<>][mM]8\[[A-Za-z]+\]")
 
 
 def encode(value):
@@ -46,17 +51,19 @@ def decode(value, what: str, allow_pickle: bool):
     if not isinstance(value, dict):
         return value
     if "float" in value:
-        return float(value["float"])
+        if (number := FLOATS.get(value["float"])) is None:
+            raise DecodeError(f"{what} has the number {str(value['float'])[:50]!r}")
+        return number
     if "tuple" in value:
-        return tuple(decode(item, what, allow_pickle) for item in value["tuple"])
+        return tuple(decode(item, what, allow_pickle) for item in items(value["tuple"], what))
     if "dict" in value:
-        if sum(not isinstance(key, str) for key, _ in value["dict"]) > MAX_KEYS:
+        if sum(not isinstance(key, str) for key, _ in items(value["dict"], what)) > MAX_KEYS:
             # Whose hashes can be made to collide.
             raise DecodeError(f"{what} has a dict of {len(value['dict']):,} keys that are no text")
-        items = (
+        pairs = (
             (decode(key, what, allow_pickle), decode(item, what, allow_pickle)) for key, item in value["dict"]
         )
-        return dict(items)
+        return dict(pairs)
     for key, known in SCALARS.items():
         if key in value:
             return known(value[key])
@@ -102,13 +109,26 @@ def numbers(value) -> list:
 
 def numpy_scalar(parts):
     """`["<f8", "0x1.8p+0"]`"""
-    dtype = dtype_of(parts[0])
-    return dtype.type(float.fromhex(parts[1]) if dtype.kind == "f" else parts[1])
+    name, number = parts
+    if not NUMBER.fullmatch(name):
+        # Of other kinds a number is a length.
+        raise DecodeError(f"{str(name)[:50]!r} is no kind of number")
+    dtype = dtype_of(name)
+    expected = {"f": str, "b": bool}.get(dtype.kind, int)
+    if type(number) is not expected:
+        raise DecodeError(f"{str(number)[:50]!r} is no number of the kind {name!r}")
+    if dtype.kind == "f":
+        number = float.fromhex(number)
+    elif dtype.kind in "iu" and not np.iinfo(dtype).min <= number <= np.iinfo(dtype).max:
+        raise DecodeError(f"{number} is no number of the kind {name!r}")
+    return dtype.type(number)
 
 
 def moment(parts):
     """`["<M8[ns]", 0, "Europe/Paris", "zoneinfo"]`"""
     kind, number, *zone = parts
+    if not MOMENT.fullmatch(kind) or type(number) is not int or not -(2**63) <= number < 2**63:
+        raise DecodeError(f"{str(number)[:50]} is no number of the kind {str(kind)[:50]!r}")
     value = np.int64(number).view(dtype_of(kind))
     if value.dtype.kind == "m":
         return pd.Timedelta(value)
@@ -118,10 +138,8 @@ def moment(parts):
     from arrow_frames._rebuild import zone_of
 
     name, library = zone
-    if not ZONE.fullmatch(name) or len(name) > 64 or name.startswith("dateutil/"):
-        # pandas opens files by such names.
-        raise DecodeError(f"there is no time zone {name[:50]!r}")
-    return stamp.tz_localize("UTC").tz_convert(zone_of(pd.DatetimeTZDtype("ns", name).tz, library))
+    own = pd.DatetimeTZDtype("ns", _zones.checked(name)).tz
+    return stamp.tz_localize("UTC").tz_convert(zone_of(own, library))
 
 
 #: What makes the scalars of numpy and pandas again.

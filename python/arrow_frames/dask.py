@@ -19,6 +19,7 @@ from typing import Any
 from arrow_frames import _native
 from arrow_frames._codec import encode, rebuild
 from arrow_frames._errors import needed
+from arrow_frames._limits import NONE, Budget
 from arrow_frames._native import ArrowFramesError, DecodeError
 
 #: The key, and the version, of what the header of distributed says of ours.
@@ -102,8 +103,13 @@ def loads(header: dict, wire_frames: list) -> Any:
             f"the header has the access of {len(marks):,} frames, and the lengths of {len(pieces):,}"
         )
     first, *frames = map(_with_access, pieces, marks)
+
     # At whatever addresses distributed has put them, as arrays of numpy may be.
-    return rebuild(lambda _: _native.decode(first, frames, as_they_lie=True), first, None, True, None, None)
+    def decode(_):
+        # Whoever may connect to a worker may run code in it anyway.
+        return _native.decode(first, frames, as_they_lie=True, limits=NONE)
+
+    return rebuild(decode, first, None, True, None, None, Budget(NONE, 0))
 
 
 def cut(wire_frames: list, lengths: list[int]) -> list[memoryview]:

@@ -6,14 +6,17 @@
 
 use std::ffi::CStr;
 
+use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, make_array};
+use arrow_frames::pickle::Hashed;
 use arrow_schema::{ArrowError, Field, FieldRef, Schema, SchemaRef};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
 use crate::errors::{DecodeError, EncodeError, Result};
+use crate::{convert, expanded};
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
@@ -50,6 +53,30 @@ impl Array {
     #[getter]
     fn nbytes(&self) -> usize {
         self.array.to_data().get_slice_memory_size().unwrap_or_default()
+    }
+
+    /// Bytes of a copy whose values are objects that take so many bytes beside their content; of a
+    /// dictionary its keys, and such a copy of its values.
+    fn copy_nbytes(&self, object_bytes: u64) -> u64 {
+        let copy = |values: &ArrayRef| {
+            let objects = object_bytes.saturating_mul(values.len() as u64);
+            expanded::expanded_bytes(values).saturating_add(objects)
+        };
+        match self.array.as_any_dictionary_opt() {
+            None => copy(&self.array),
+            // pandas has codes of 8 bytes where it copies them.
+            Some(dictionary) => {
+                let keys = (dictionary.keys().len() as u64).saturating_mul(8);
+                copy(dictionary.values()).saturating_add(keys)
+            }
+        }
+    }
+
+    /// Refuses a dictionary whose values pandas would take too long to put into a hash table.
+    fn check_hashes(&self, py: Python<'_>) -> Result<()> {
+        let Some(dictionary) = self.array.as_any_dictionary_opt() else { return Ok(()) };
+        let what = format!("the categories of column {:?}", self.field.name());
+        convert::check_hashes_of(py, dictionary.values(), Hashed::Numbers, &what)
     }
 
     fn __repr__(&self) -> String {

@@ -3,7 +3,12 @@
 use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::ArrayData;
+use arrow_frames::pickle::{Hashed, hash_steps, most_hash_steps};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
+use pyo3::prelude::*;
+
+use crate::errors::{DecodeError, LimitError};
+use crate::memory::Regions;
 
 /// The types that numpy has too, by their format strings in Arrow's C data interface.
 const FORMATS: [(&str, DataType); 19] = [
@@ -27,6 +32,57 @@ const FORMATS: [(&str, DataType); 19] = [
     ("tDu", DataType::Duration(TimeUnit::Microsecond)),
     ("tDn", DataType::Duration(TimeUnit::Nanosecond)),
 ];
+
+/// Refuses values that pandas would take too long to put into a hash table. The format is that of the
+/// numbers, or `hashes`: those of Python objects, as 64-bit integers.
+#[pyfunction]
+pub fn check_hashes(py: Python<'_>, values: &Bound<'_, PyAny>, format: &str, what: &str) -> PyResult<()> {
+    let values = Regions::default().import(values, what)?;
+    let (data_type, hashed) = match format {
+        "hashes" => (DataType::Int64, Hashed::PythonHashes),
+        // Narrower numbers have a hash each.
+        _ => match data_type(format).filter(|data_type| data_type.primitive_width() == Some(8)) {
+            Some(data_type) => (data_type, Hashed::Numbers),
+            None => return Ok(()),
+        },
+    };
+    let rows = values.len() / size_of::<i64>();
+    let array = array(data_type, rows, values, None);
+    let array = array.map_err(|error| DecodeError::new_err(format!("{what}: {error}")))?;
+    check_hashes_of(py, &array, hashed, what)
+}
+
+/// The same of an array.
+pub fn check_hashes_of(py: Python<'_>, values: &ArrayRef, hashed: Hashed, what: &str) -> PyResult<()> {
+    let (steps, allowed) = (py.detach(|| hash_steps(values, hashed)), most_hash_steps(values.len()));
+    if steps <= allowed {
+        return Ok(());
+    }
+    let count = values.len();
+    Err(LimitError::new_err(format!(
+        "{what}: {count} values have hashes that collide: a hash table of pandas takes {steps} steps for them, \
+         and {allowed} are allowed"
+    )))
+}
+
+/// The names of the time zones of a type, and of those in it.
+pub fn zones(data_type: &DataType, found: &mut Vec<String>) {
+    use DataType::*;
+    match data_type {
+        Timestamp(_, Some(zone)) => found.push(zone.to_string()),
+        List(field)
+        | LargeList(field)
+        | ListView(field)
+        | LargeListView(field)
+        | FixedSizeList(field, _)
+        | Map(field, _)
+        | RunEndEncoded(_, field) => zones(field.data_type(), found),
+        Struct(fields) => fields.iter().for_each(|field| zones(field.data_type(), found)),
+        Union(fields, _) => fields.iter().for_each(|(_, field)| zones(field.data_type(), found)),
+        Dictionary(_, values) => zones(values, found),
+        _ => {}
+    }
+}
 
 /// The type of a format string, of those that numpy has too.
 pub fn data_type(format: &str) -> Option<DataType> {

@@ -15,6 +15,7 @@ use crate::capsules::{Array, Stream};
 use crate::columns::{Copied, copied};
 use crate::convert;
 use crate::errors::{DecodeError, Result, reading};
+use crate::limits::Limits;
 use crate::memory::{Memory, Regions};
 use crate::stream::import;
 use crate::unaligned::Unaligned;
@@ -43,14 +44,16 @@ type SchemaParts = (Vec<FieldParts>, Vec<(String, String)>);
 /// Decodes a header and its frames; of the columns, those asked for. Numbers that are not aligned stay
 /// where they lie if that is asked for, which is for all columns.
 #[pyfunction]
-#[pyo3(signature = (header, frames, columns=None, *, as_they_lie=false))]
+#[pyo3(signature = (header, frames, columns=None, *, as_they_lie=false, limits=None))]
 pub fn decode(
     py: Python<'_>,
     header: &Bound<'_, PyAny>,
     frames: Vec<Bound<'_, PyAny>>,
     columns: Option<Vec<usize>>,
     as_they_lie: bool,
+    limits: Option<&Bound<'_, PyAny>>,
 ) -> Result<Decoded> {
+    let limits = Limits::of(limits)?;
     let mut regions = Regions::default();
     let frames = import(&mut regions, header, &frames)?;
     let (frames, unaligned) = if as_they_lie && columns.is_none() {
@@ -58,25 +61,27 @@ pub fn decode(
     } else {
         (frames, Unaligned::default())
     };
-    let decoded = decoded(py, regions, columns, |decoder| decoder.decode(frames))?;
+    let decoded = decoded(py, regions, columns, limits, |decoder| decoder.decode(frames))?;
     Ok(Decoded { unaligned, ..decoded })
 }
 
 /// Decodes a stream, or a file, that lies in one buffer.
 #[pyfunction]
-#[pyo3(signature = (stream, columns=None))]
+#[pyo3(signature = (stream, columns=None, *, limits=None))]
 pub fn decode_stream(
     py: Python<'_>,
     stream: &Bound<'_, PyAny>,
     columns: Option<Vec<usize>>,
+    limits: Option<&Bound<'_, PyAny>>,
 ) -> Result<Decoded> {
+    let limits = Limits::of(limits)?;
     let mut regions = Regions::default();
     let stream = regions.import(stream, "the stream")?;
     if stream.starts_with(b"ARROW1") {
-        let frames = Frames::from_file(stream).map_err(reading)?;
-        return decoded(py, regions, columns, |decoder| decoder.decode(frames));
+        let frames = Frames::from_file_with_limits(stream, &limits).map_err(reading)?;
+        return decoded(py, regions, columns, limits, |decoder| decoder.decode(frames));
     }
-    decoded(py, regions, columns, |decoder| decoder.decode_stream(stream))
+    decoded(py, regions, columns, limits, |decoder| decoder.decode_stream(stream))
 }
 
 /// The fields and the metadata of a header or a stream: what is known before anything is decoded.
@@ -103,9 +108,10 @@ fn decoded(
     py: Python<'_>,
     regions: Regions,
     columns: Option<Vec<usize>>,
+    limits: arrow_frames::Limits,
     decode: impl FnOnce(&mut Decoder) -> arrow_frames::Result<DataFrame> + Send,
 ) -> Result<Decoded> {
-    let mut decoder = Decoder::new();
+    let mut decoder = Decoder::new().with_limits(limits);
     if let Some(columns) = columns {
         decoder = decoder.with_projection(columns);
     }
@@ -248,6 +254,56 @@ impl Decoded {
         let array = self.native(batch, column)?;
         let Some(array) = array.as_boolean_opt() else { return Err(self.no_numbers(column)) };
         Memory::of_rust(convert::bytes(array.values()), false).view(py)
+    }
+
+    /// Whether a column has the type Null: that of opaque columns, and of columns of nulls.
+    fn is_null(&self, column: usize) -> bool {
+        let schema = self.df.schema();
+        schema.fields().get(column).is_some_and(|field| field.data_type() == &arrow_schema::DataType::Null)
+    }
+
+    /// The names of the time zones in the type of a column.
+    fn zones(&self, column: usize) -> Result<Vec<String>> {
+        let schema = self.df.schema();
+        let field = schema.fields().get(column);
+        let field = field.ok_or_else(|| PyIndexError::new_err(format!("there is no column {column}")))?;
+        let mut found = Vec::new();
+        convert::zones(field.data_type(), &mut found);
+        Ok(found)
+    }
+
+    /// A column whose batches are joined into one; none if they are not simply one behind the other:
+    /// they are opaque, have dictionaries of their own, or are too long for one array.
+    fn joined(&self, py: Python<'_>, column: usize) -> Result<Option<Decoded>> {
+        let batches = self.df.batches();
+        let mut pieces = Vec::with_capacity(batches.len());
+        for (number, batch) in batches.iter().enumerate() {
+            let Column::Native(array) = self.column(number, column)? else { return Ok(None) };
+            let array = self.unaligned.array(number, column, array);
+            pieces.push((array, batch.num_rows()));
+        }
+        let mut dictionaries = pieces.iter().filter_map(|(array, _)| array.as_any_dictionary_opt());
+        if let Some(first) = dictionaries.next() {
+            let first = first.values().to_data();
+            if !dictionaries.all(|dictionary| dictionary.values().to_data().ptr_eq(&first)) {
+                return Ok(None);
+            }
+        }
+        let field = self.df.schema().field(column).clone();
+        let schema = Arc::new(arrow_schema::Schema::new(vec![field]));
+        let pieces =
+            pieces.into_iter().map(|(array, rows)| Batch::try_new(vec![Column::Native(array)], rows));
+        let df = pieces
+            .collect::<arrow_frames::Result<Vec<_>>>()
+            .and_then(|batches| DataFrame::try_new(schema, batches))
+            .map_err(reading)?;
+        let joined = py.detach(|| df.into_record_batch());
+        Ok(joined.ok().map(|batch| Decoded {
+            df: DataFrame::from(batch),
+            unaligned: Unaligned::default(),
+            regions: Mutex::default(),
+            copies: Vec::new(),
+        }))
     }
 
     /// An Arrow column of a batch.

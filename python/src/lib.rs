@@ -9,6 +9,8 @@ mod columns;
 mod convert;
 mod decoded;
 mod errors;
+mod expanded;
+mod limits;
 mod memory;
 mod pickles;
 mod stream;
@@ -26,9 +28,13 @@ mod _native {
     #[pymodule_export]
     use super::columns::{Columns, encode_object, encode_stream};
     #[pymodule_export]
+    use super::convert::check_hashes;
+    #[pymodule_export]
     use super::decoded::{Decoded, decode, decode_stream, schema};
     #[pymodule_export]
     use super::errors::{ArrowFramesError, DecodeError, EncodeError, LimitError};
+    #[pymodule_export]
+    use super::limits::Limits;
     #[pymodule_export]
     use super::memory::Memory;
     #[pymodule_export]

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
 
 use crate::errors::{Result, reading, writing};
+use crate::limits::Limits;
 use crate::memory::{Lent, Memory, Regions, lend};
 
 /// The slices of the stream that a header and its frames are, none of them copied but the padding.
@@ -30,12 +31,15 @@ pub fn segments<'py>(
 /// Reads one stream from a Python object that has `readinto`, `recv_into` or `read`: its header and
 /// frames, each in memory of its own that is aligned, written once, and writable.
 #[pyfunction]
+#[pyo3(signature = (source, *, limits=None))]
 pub fn receive<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
+    limits: Option<&Bound<'py, PyAny>>,
 ) -> Result<(Bound<'py, PyBytes>, Vec<Bound<'py, PyMemoryView>>)> {
     let is_kept = Rc::new(Cell::new(false));
-    let mut source = StreamSource::new(Reader::new(source, is_kept.clone())?);
+    let mut source =
+        StreamSource::new(Reader::new(source, is_kept.clone())?).with_limits(Limits::of(limits)?);
     let frames = source.read_all();
     if is_kept.get() {
         // Python still has a part of its memory.

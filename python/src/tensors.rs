@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyMemoryView};
 
 use crate::columns::{Copied, copied};
 use crate::errors::{DecodeError, EncodeError, Result, reading, writing};
+use crate::limits::Limits;
 use crate::memory::Regions;
 use crate::stream::import;
 
@@ -163,67 +164,72 @@ pub struct DecodedSparse {
 
 /// Decodes a header and its frame.
 #[pyfunction]
-#[pyo3(signature = (header, frames, *, max_copied_bytes=None))]
+#[pyo3(signature = (header, frames, *, max_copied_bytes=None, limits=None))]
 pub fn decode_tensor(
     py: Python<'_>,
     header: &Bound<'_, PyAny>,
     frames: Vec<Bound<'_, PyAny>>,
     max_copied_bytes: Option<u64>,
+    limits: Option<&Bound<'_, PyAny>>,
 ) -> Result<DecodedTensor> {
     let mut regions = Regions::default();
     let frames = import(&mut regions, header, &frames)?;
-    tensor(py, regions, frames, max_copied_bytes)
+    tensor(py, regions, frames, codec(max_copied_bytes).with_limits(Limits::of(limits)?))
 }
 
 /// Decodes a tensor's stream that lies in one buffer.
 #[pyfunction]
-#[pyo3(signature = (stream, *, max_copied_bytes=None))]
+#[pyo3(signature = (stream, *, max_copied_bytes=None, limits=None))]
 pub fn decode_tensor_stream(
     py: Python<'_>,
     stream: &Bound<'_, PyAny>,
     max_copied_bytes: Option<u64>,
+    limits: Option<&Bound<'_, PyAny>>,
 ) -> Result<DecodedTensor> {
     let mut regions = Regions::default();
     let stream = regions.import(stream, "the stream")?;
-    let frames = Frames::from_stream(stream).map_err(reading)?;
-    tensor(py, regions, frames, max_copied_bytes)
+    let limits = Limits::of(limits)?;
+    let frames = Frames::from_stream_with_limits(stream, &limits).map_err(reading)?;
+    tensor(py, regions, frames, codec(max_copied_bytes).with_limits(limits))
 }
 
 /// Decodes a header and its frames. Every index is checked.
 #[pyfunction]
-#[pyo3(signature = (header, frames, *, max_copied_bytes=None))]
+#[pyo3(signature = (header, frames, *, max_copied_bytes=None, limits=None))]
 pub fn decode_sparse(
     py: Python<'_>,
     header: &Bound<'_, PyAny>,
     frames: Vec<Bound<'_, PyAny>>,
     max_copied_bytes: Option<u64>,
+    limits: Option<&Bound<'_, PyAny>>,
 ) -> Result<DecodedSparse> {
     let mut regions = Regions::default();
     let frames = import(&mut regions, header, &frames)?;
-    sparse(py, regions, frames, max_copied_bytes)
+    sparse(py, regions, frames, codec(max_copied_bytes).with_limits(Limits::of(limits)?))
 }
 
 /// Decodes a sparse tensor's stream that lies in one buffer. Every index is checked.
 #[pyfunction]
-#[pyo3(signature = (stream, *, max_copied_bytes=None))]
+#[pyo3(signature = (stream, *, max_copied_bytes=None, limits=None))]
 pub fn decode_sparse_stream(
     py: Python<'_>,
     stream: &Bound<'_, PyAny>,
     max_copied_bytes: Option<u64>,
+    limits: Option<&Bound<'_, PyAny>>,
 ) -> Result<DecodedSparse> {
     let mut regions = Regions::default();
     let stream = regions.import(stream, "the stream")?;
-    let frames = Frames::from_stream(stream).map_err(reading)?;
-    sparse(py, regions, frames, max_copied_bytes)
+    let limits = Limits::of(limits)?;
+    let frames = Frames::from_stream_with_limits(stream, &limits).map_err(reading)?;
+    sparse(py, regions, frames, codec(max_copied_bytes).with_limits(limits))
 }
 
 fn tensor(
     py: Python<'_>,
     mut regions: Regions,
     frames: Frames,
-    max_copied_bytes: Option<u64>,
+    mut codec: TensorCodec,
 ) -> Result<DecodedTensor> {
-    let mut codec = codec(max_copied_bytes);
     let tensor = py.detach(|| codec.decode(frames)).map_err(reading)?;
     Ok(DecodedTensor {
         format: format(tensor.data_type())?,
@@ -240,9 +246,8 @@ fn sparse(
     py: Python<'_>,
     mut regions: Regions,
     frames: Frames,
-    max_copied_bytes: Option<u64>,
+    mut codec: TensorCodec,
 ) -> Result<DecodedSparse> {
-    let mut codec = codec(max_copied_bytes);
     let tensor = py.detach(|| codec.decode_sparse(frames)).map_err(reading)?;
     let mut strides = None;
     let mut order = None;

@@ -306,14 +306,16 @@ impl Decoder {
     /// # Ok(()) }
     /// ```
     pub fn resolve(&mut self, df: DataFrame) -> Result<DataFrame> {
-        self.copies.max_expanded = Some(self.limits.max_decompressed_bytes);
+        self.copies.max_expanded = Some(self.limits.expanded_bytes(df.opaque_bytes()));
         resolve::resolve(df, &mut self.copies, Unknown::StaysOpaque)
     }
 
     /// Decodes messages: of a header whose frames lie apart, or of a stream with bodies.
     fn decode_messages(&mut self, messages: &Buffer, frames: Option<Vec<Buffer>>) -> Result<DataFrame> {
         self.copies.reset();
-        self.copies.max_expanded = Some(self.limits.max_decompressed_bytes);
+        let frame_bytes = frames.iter().flatten().map(|frame| frame.len() as u64);
+        let input = frame_bytes.fold(messages.len() as u64, u64::saturating_add);
+        self.copies.max_expanded = Some(self.limits.expanded_bytes(input));
         self.end = None;
         let mut stream = self.stream.take();
         let limits = &self.limits;

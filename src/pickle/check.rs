@@ -4,7 +4,7 @@
 //! What each function does with its arguments is known for the forms that this crate writes.
 //! Any other name is refused, also where nothing calls it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use arrow_schema::TimeUnit;
 
@@ -26,7 +26,8 @@ pub(super) fn check(view: View<'_>, root: Id) -> Result<()> {
         let held = view.kind_text(root).to_owned();
         return refuse(view.position(root), PickleFault::NoColumn { held });
     }
-    let mut copies = CopyBudget::of_reader();
+    no_memory_is_shared(view)?;
+    let mut copies = CopyBudget::of_reader(view.num_bytes());
     // One for all calls: an array that several are given is made once.
     let mut reading = Reading { view, copies: &mut copies, column: 0, name: "", known: HashMap::new() };
     for id in view.graph.ids() {
@@ -41,6 +42,28 @@ pub(super) fn check(view: View<'_>, root: Id) -> Result<()> {
             // The writer makes no objects without calling their class.
             Kind::New => return unchecked(view, id),
             _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Refuses memory that several arrays would be on: a write to one would change what was checked of
+/// the other, as codes that are also numbers. Out-of-band buffers are used once anyway.
+fn no_memory_is_shared(view: View<'_>) -> Result<()> {
+    let has_memory = |id: Id| match view.graph.kind(id) {
+        Kind::ByteArray => true,
+        Kind::Call => matches!(
+            view.callee(id),
+            Some(Name::FromBuffer | Name::Empty | Name::FromBuffers | Name::PyBuffer)
+        ),
+        _ => false,
+    };
+    let mut seen = HashSet::new();
+    for container in view.graph.ids() {
+        for child in view.graph.children(container).filter(|child| has_memory(*child)) {
+            if !seen.insert(child) {
+                return refuse(view.position(child), PickleFault::ArrayShared);
+            }
         }
     }
     Ok(())

@@ -123,6 +123,8 @@ pub enum PickleFault {
         /// The number of the buffer, in `NEXT_BUFFER` order.
         buffer: usize,
     },
+    /// An array, or a bytearray, that more than one value has.
+    ArrayShared,
     /// A value that contains itself.
     Cycle,
     /// A key of a dict, or a value of a set, that cannot be hashed.
@@ -290,6 +292,8 @@ pub enum PickleBudget {
     Expansion,
     /// Keys whose hashes can collide.
     CollidingKeys,
+    /// Steps of a hash table of pandas for values whose hashes collide.
+    HashSteps,
 }
 
 /// The error that something at this byte is refused.
@@ -310,6 +314,7 @@ impl fmt::Display for PickleBudget {
             PickleBudget::IntegerBytes => "bytes of an integer",
             PickleBudget::Expansion => "values when references are expanded",
             PickleBudget::CollidingKeys => "keys whose hashes can collide",
+            PickleBudget::HashSteps => "steps of a hash table, since the hashes of categories collide",
         })
     }
 }
@@ -348,6 +353,7 @@ impl fmt::Display for PickleFault {
             Trailing { bytes } => write!(f, "{bytes} bytes behind the end"),
             Buffers { used, given } => write!(f, "it uses {used} out-of-band buffers of {given}"),
             BufferShared { buffer } => write!(f, "more than one value has the out-of-band buffer {buffer}"),
+            ArrayShared => f.write_str("more than one value has this array"),
             Cycle => f.write_str("a value contains itself"),
             Unhashable { found } => write!(f, "{found} cannot be a key"),
             DuplicateKey => f.write_str("a key comes twice in one dict"),

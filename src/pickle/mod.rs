@@ -35,6 +35,7 @@ mod disassemble;
 mod fault;
 mod forms;
 mod graph;
+mod hash;
 mod limits;
 mod machine;
 mod opcode;
@@ -61,6 +62,7 @@ pub use disassemble::{Disassembly, Instruction, disassemble};
 pub use fault::{PickleBudget, PickleFault};
 pub(crate) use forms::{Categories, Pickler, check_categories, dtype_name};
 pub use forms::{Forms, Inexact, TextForm, ZonedForm, index, multi_index, objects, range_index};
+pub use hash::{Hashed, hash_steps, most_hash_steps};
 pub use limits::PickleLimits;
 pub use writer::Writer;
 
@@ -137,7 +139,7 @@ impl Pickle {
     /// [`ErrorKind::Pickle`](crate::ErrorKind::Pickle): with [`PickleFault::NoArrowType`] or
     /// [`PickleFault::Mixed`], which name what it holds, or with what is wrong in it.
     pub fn to_array(&self) -> Result<ArrayRef> {
-        self.read(None, &mut CopyBudget::of_reader(), 0, "")
+        self.read(None, &mut self.copies(), 0, "")
     }
 
     /// The same array as another type, if it has the same values in it: that of the column
@@ -147,7 +149,7 @@ impl Pickle {
     ///
     /// As [`to_array`](Self::to_array), and [`PickleFault::Type`] if it is not exactly that.
     pub fn to_array_of(&self, data_type: &DataType) -> Result<ArrayRef> {
-        self.read(Some(data_type), &mut CopyBudget::of_reader(), 0, "")
+        self.read(Some(data_type), &mut self.copies(), 0, "")
     }
 
     /// The array of a column, with every copy counted.
@@ -190,6 +192,11 @@ impl Pickle {
     /// values: list, dict`.
     pub fn describe(&self) -> String {
         describe::describe(self.view(), self.root)
+    }
+
+    /// What may become of the pickle where the caller set no limits.
+    fn copies(&self) -> CopyBudget {
+        CopyBudget::of_reader(self.view().num_bytes())
     }
 
     fn view(&self) -> View<'_> {

@@ -41,6 +41,12 @@ pub(super) enum Value<'p> {
 }
 
 impl<'p> View<'p> {
+    /// Bytes of the pickle and its out-of-band buffers.
+    pub(super) fn num_bytes(self) -> u64 {
+        let buffers = self.buffers.iter().map(|buffer| buffer.len() as u64);
+        buffers.fold(self.bytes.len() as u64, u64::saturating_add)
+    }
+
     pub(super) fn value(self, id: Id) -> Value<'p> {
         let node = self.graph.node(id);
         match node.kind() {

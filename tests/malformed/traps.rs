@@ -1159,9 +1159,9 @@ fn states_of_a_growing_dictionary_are_limited() {
     }
     let data_type = DataType::Dictionary(DataType::Int32.into(), DataType::Int8.into());
     let frames = Frames::from_stream(stream(data_type, &messages)).unwrap();
-    let limits = Limits { max_decompressed_bytes: 10 << 20, ..Limits::default() };
+    let limits = Limits { max_expanded_bytes: 10 << 20, max_expansion: 0, ..Limits::default() };
     let error = Decoder::new().with_limits(limits).decode(frames).unwrap_err();
-    assert_kind!(error.into_kind(), ErrorKind::Limit { limit: "max_decompressed_bytes", .. });
+    assert_kind!(error.into_kind(), ErrorKind::Limit { limit: "max_expanded_bytes", .. });
 }
 
 #[test]
@@ -1225,7 +1225,7 @@ mod lz4 {
             match declared {
                 0 => assert_kind!(kind, ErrorKind::BufferLength { .. }),
                 _ if declared > 1 << 36 => {
-                    assert_kind!(kind, ErrorKind::Limit { limit: "max_decompressed_bytes", .. })
+                    assert_kind!(kind, ErrorKind::Limit { limit: "max_expanded_bytes", .. })
                 }
                 _ => {
                     assert_kind!(kind, ErrorKind::Compressed { column, buffer: 1, declared: found } if column == "c" && *found == declared)
@@ -1311,7 +1311,7 @@ mod zstandard {
             let frame = zeros(count, is_length_known);
             assert!(frame.len() < 64 << 10);
             let bytes = stream(DataType::Int8, &[batch(count as i64, count as i64, &frame).batch()]);
-            let limits = Limits { max_decompressed_bytes: 1 << 20, ..Limits::default() };
+            let limits = Limits { max_expanded_bytes: 1 << 20, max_expansion: 0, ..Limits::default() };
             let (result, memory) = peak(|| {
                 let frames = Frames::from_stream(bytes.clone())?;
                 Decoder::new().with_limits(limits).decode(frames)
@@ -1319,7 +1319,7 @@ mod zstandard {
             let error = result.unwrap_err();
             assert_kind!(
                 error.into_kind(),
-                ErrorKind::Limit { limit: "max_decompressed_bytes", allowed: 1_048_576, .. }
+                ErrorKind::Limit { limit: "max_expanded_bytes", allowed: 1_048_576, .. }
             );
             assert!(memory < ALLOWANCE);
             // A bomb that says less than it is.

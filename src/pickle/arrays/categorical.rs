@@ -9,8 +9,10 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow_buffer::{ArrowNativeType, ScalarBuffer, ToByteSlice};
 use arrow_schema::DataType;
 
-use super::super::fault::PickleFault;
+use super::super::allow::Name;
+use super::super::fault::{PickleBudget, PickleFault};
 use super::super::graph::Id;
+use super::super::hash::{self, Hashed};
 use super::super::view::Value;
 use super::arguments::Arguments;
 use super::dtype::{Dtype, Sort};
@@ -42,10 +44,24 @@ impl Reading<'_, '_> {
         match pandas::from_codes(call)? {
             Form::Categorical(codes, categories, _) => {
                 let values = self.categories(categories, None)?;
+                self.check_hashes(categories, &values)?;
                 self.keyed(&codes, values, None).map(drop)
             }
             _ => call.wrong(0),
         }
+    }
+
+    /// Refuses categories that pandas would take too long to put into its hash table.
+    fn check_hashes(&self, categories: Id, values: &ArrayRef) -> Result<()> {
+        let call = Arguments::of(self.view, categories);
+        let is_objects = call.is_some_and(|call| call.name == Name::Index && call.count == 2);
+        let hashed = if is_objects { Hashed::Objects } else { Hashed::Numbers };
+        let (steps, allowed) = (hash::hash_steps(values, hashed), hash::most_hash_steps(values.len()));
+        if steps <= allowed {
+            return Ok(());
+        }
+        let fault = PickleFault::Budget { budget: PickleBudget::HashSteps, allowed };
+        self.refuse(self.view.position(categories), fault)
     }
 
     /// The categories, of which none is null or like another.

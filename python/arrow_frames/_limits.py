@@ -1,0 +1,67 @@
+"""What one load may allocate beyond its input: counted before it is allocated, nested streams included."""
+
+from typing import Any
+
+from arrow_frames._native import Decoded, LimitError, Limits
+
+#: Copies whose size the input decides, and not the number of its bytes.
+EXPANDED = ("decompression", "dictionary", "pickled values")
+
+#: No limits, for what this process or this cluster has made itself.
+NONE = Limits(
+    max_metadata_bytes=2**64 - 1,
+    max_body_bytes=2**64 - 1,
+    max_expanded_bytes=2**64 - 1,
+    max_rows_without_bytes=2**64 - 1,
+)
+
+
+class Budget:
+    """The bytes that one load may still allocate."""
+
+    def __init__(self, limits: Limits | dict | None, input_bytes: int) -> None:
+        if limits is None or isinstance(limits, dict):
+            limits = Limits(**(limits or {}))
+        elif not isinstance(limits, Limits):
+            raise TypeError(f"limits are Limits or a dict, not {type(limits).__name__}")
+        #: Those that the codec itself keeps.
+        self.limits = limits
+        self.allowed = limits.max_expanded_bytes + limits.max_expansion * input_bytes
+        self.used = 0
+
+    def claim(self, count: int, what: str) -> None:
+        """Counts bytes before they are allocated, or refuses them."""
+        self.used += count
+        if self.used > self.allowed:
+            raise LimitError(
+                f"{what} would take {count:,} bytes, {self.used:,} in all, where the limits allow {self.allowed:,}: "
+                "pass limits with a larger max_expanded_bytes if you trust whoever made it"
+            )
+
+    def count(self, decoded: Decoded) -> None:
+        """Counts what the codec has allocated."""
+        self.claim(sum(size for _, reason, size in decoded.copies if reason in EXPANDED), "what was decoded")
+
+    def rest(self) -> Limits:
+        """The codec's limits for a stream inside the one that is being loaded."""
+        own = self.limits
+        return Limits(
+            max_metadata_bytes=own.max_metadata_bytes,
+            max_body_bytes=own.max_body_bytes,
+            max_stream_bytes=own.max_stream_bytes,
+            max_expanded_bytes=min(self.allowed - self.used, 2**64 - 1),
+            max_expansion=0,
+            max_rows_without_bytes=own.max_rows_without_bytes,
+            max_depth=own.max_depth,
+        )
+
+
+def nbytes(*buffers: Any) -> int:
+    """Bytes of all buffers; those that are none are an error elsewhere."""
+    total = 0
+    for buffer in buffers:
+        try:
+            total += memoryview(buffer).nbytes
+        except TypeError:
+            continue
+    return total
