@@ -26,13 +26,20 @@ def consume(stream):  # bytes, or anything with a buffer
 
 
 def column(i, dtype, table, batches, buffer, pieces=()):
-    for body, batch, metadata in batches if b"arrow_frames" in (table.field(i).metadata or {}) else ():
+    field = table.field(i)
+    is_marked, noted = (b"arrow_frames" in (m or {}) for m in (field.metadata, table.schema.metadata))
+    kinds = json.loads(table.schema.metadata[b"arrow_frames"]).get("arrays", []) if noted else []  # arrow_frames in Python
+    kind = kinds[i] if len(kinds) == table.num_columns and pa.types.is_null(field.type) else "arrow:null"
+    for body, batch, metadata in batches:
         note = json.loads((metadata or {}).get(b"arrow_frames", '{"version": 1}'))
         spans = {c["column"]: c["frames"] for c in note.get("opaque", []) if note["version"] == 1}.get(i)
+        if not is_marked and not spans and str(kind).startswith("arrow:"):
+            continue  # no opaque column
         ends = [b.address + b.size - body.address for c in batch.columns for b in c.buffers() if b]
-        if not spans or note["body_length"] != body.size or any(spans[0][0] < e <= body.size for e in ends):
+        is_rewritten = spans and (note["body_length"] != body.size or any(spans[0][0] < e <= body.size for e in ends))
+        if not is_marked or not spans or is_rewritten:
             why = "was lost: the stream was re-written" if note["version"] == 1 else "has an unknown version"
-            raise ValueError(f"the payload of column {table.field(i).name!r} {why}")
+            raise ValueError(f"the payload of column {field.name!r} {why}")
         frames = [memoryview(buffer)[body.address - buffer.address + at:][:size] for at, size in spans]
         if codec := note.get("codec"):  # an 8-byte length comes first
             frames = [f and pa.decompress(f[8:], int.from_bytes(f[:8], "little"), codec) for f in frames]

@@ -318,7 +318,9 @@ class Rebuild:
         array = decoded.array(batch, at)
         array.check_hashes()
         if is_copied(array.type, kind):
-            self.budget.claim(array.copy_nbytes(OBJECT_BYTES), f"column {name!r} in pandas")
+            # None is one object for all.
+            size = array.copy_nbytes(0 if decoded.is_null(at) else OBJECT_BYTES)
+            self.budget.claim(size, f"column {name!r} in pandas")
         return from_pyarrow(array.to_pyarrow(pa), kind)
 
     def numbers(self, decoded, batch: int, at: int, rows: int, field, strict: bool):
@@ -415,6 +417,8 @@ class Rebuild:
                 if kind.startswith("level:"):
                     what = f"the codes of level {number} of the index"
                     level = self.stream(kind.partition(":")[2], f"level {number} of the index")
+                    if isinstance(level, pd.MultiIndex):
+                        raise DecodeError(f"level {number} of the index has levels of its own")
                     code = _parts.numbers(self.any_array(first + number, "numpy"), what, "i", self.rows)
                     if len(code) and not -1 <= int(code.min()) <= int(code.max()) < len(level):
                         # pandas would read memory that is not there.
@@ -557,7 +561,11 @@ def kind_of(entry: dict, field) -> str | None:
 
 
 def assemble(blocks: list, index: pd.Index, columns: pd.Index) -> pd.DataFrame:
-    """A DataFrame of blocks, as pyarrow assembles them."""
+    """A DataFrame of blocks, as pyarrow assembles them. pandas takes their shapes on trust."""
+    for array, places in blocks:
+        shape = (len(places), len(index)) if isinstance(array, np.ndarray) else (len(index),)
+        if array.shape != shape or array.ndim == 1 and len(places) != 1:
+            raise DecodeError(f"an array of {array.shape} for {len(places)} columns of {len(index)} rows")
     if MAJOR >= 3:
         from pandas.api.internals import create_dataframe_from_blocks
 

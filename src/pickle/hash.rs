@@ -250,3 +250,56 @@ fn python_timedelta(number: i64, per_day: i64) -> i64 {
     let hash = parts.into_iter().fold(P5, lane);
     hash.wrapping_add(3 ^ (P5 ^ 3_527_539)).cast_signed()
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Decimal128Array, Int64Array};
+
+    use super::*;
+
+    /// What CPython 3.11 says of `hash(number)`.
+    #[test]
+    fn numbers_hash_as_in_python() {
+        assert_eq!(python_int(5), 5);
+        assert_eq!(python_int(-1), -2);
+        assert_eq!(python_int(i128::from(i64::MAX)), 3);
+        assert_eq!(python_int(i128::from(i64::MIN)), -4);
+        assert_eq!(python_float(0.0), 0);
+        assert_eq!(python_float(1.5), 1_152_921_504_606_846_977);
+        assert_eq!(python_float(-2.25e300), -450_396_331_449_893_256);
+        assert_eq!(python_float(5e-324), 16_777_216);
+        assert_eq!(python_float(1e308), 156_575_653_125_701);
+        assert_eq!(python_decimal(11, 1), 2_075_258_708_292_324_557);
+        assert_eq!(python_decimal(-1_234_567, 3), -1_344_306_474_371_584_808);
+        assert_eq!(python_timedelta(86_400_000_000 + 2_000_003, 86_400_000_000), 529_344_067_295_497_451);
+    }
+
+    #[test]
+    fn what_is_equal_modulo_the_prime_collides() {
+        let modulus = i128::from(MODULUS);
+        let colliding = Decimal128Array::from_iter_values((1..2000).map(|factor| factor * modulus));
+        assert_eq!(hash_steps(&colliding, Hashed::Objects), 1999 * 1998 / 2);
+        let other = Decimal128Array::from_iter_values((1..2000).map(|factor| factor * (modulus + 2)));
+        assert_eq!(hash_steps(&other, Hashed::Objects), 0);
+    }
+
+    #[test]
+    fn ordinary_numbers_take_few_steps() {
+        let mut state = 7i64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state
+        };
+        let numbers = Int64Array::from_iter_values((0..200_000).map(|_| random()));
+        assert!(hash_steps(&numbers, Hashed::Numbers) < most_hash_steps(200_000));
+        // Days in nanoseconds, multiples of a power of 2, and pairs of small numbers.
+        for multiple in [86_400_000_000_000, 1 << 20, 1 << 32, 4096] {
+            let numbers = Int64Array::from_iter_values((0..50_000).map(|number| number * multiple));
+            let steps = hash_steps(&numbers, Hashed::Numbers);
+            assert!(steps < most_hash_steps(50_000), "{multiple}: {steps}");
+        }
+        let pairs =
+            Int64Array::from_iter_values((0..50_000).map(|number| (number % 200) << 32 | number / 200));
+        assert!(hash_steps(&pairs, Hashed::Numbers) < most_hash_steps(50_000));
+    }
+}
