@@ -1,7 +1,6 @@
 """What a note may say of an array: every byte of every element is inside its frame, or nobody sees the array."""
 
 import base64
-import io
 import json
 import random
 
@@ -279,21 +278,23 @@ def test_a_range_is_three_integers(numbers):
 
 @pytest.mark.parametrize("places", [[], [True], [0.0], ["0"], [-1], [0, 0], [1], [0, 2], [2**63], None])
 def test_places_are_those_of_columns(places):
-    frame = pd.DataFrame(np.arange(6.0).reshape(3, 2).copy("C"))
-    stream = af.dumps(frame)
-    header, frames = af.to_buffers(frame, target="pandas")
-    _, metadata = _native.schema(header)
-    note = json.loads(dict(metadata)["arrow_frames"])
-    assert af.loads(stream).equals(frame)
-    if not any(isinstance(array, dict) for array in note["arrays"]):
-        pytest.skip("this pandas keeps the rows otherwise")
+    note = {
+        "version": 1, "kind": "pandas.DataFrame", "arrays": [{"rows": "<f8", "places": [0, 1]}],
+        "labels": {"range": [0, 2, 1], "name": None}, "index": {"range": [0, 3, 1], "name": None},
+    }  # fmt: skip
+    assert af.from_buffers(*rows_as_one(note)).to_numpy().tolist() == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
     note["arrays"][0]["places"] = places
+    refused(*rows_as_one(note))
+
+
+def rows_as_one(note: dict):
+    """Three rows of two columns in one buffer."""
     columns = _native.Columns(["0"], 3)
     form = Call("numpy", "frombuffer", OutOfBand(np.arange(6.0)), "<f8", 6)
     mark = json.dumps({"type_name": "float64[2]", "vendor_name": "pandas"})
     columns.opaque(0, mark, "float64[2]", _native.pickle(form))
     header, frames, _ = columns.encode([("arrow_frames", json.dumps(note))])
-    refused(header, frames)
+    return header, frames
 
 
 def test_one_array_is_no_block_of_several_columns():
@@ -343,11 +344,10 @@ ZONES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("zone", ZONES)
+# Arrow's C interface, which this is made by, has no such names as the others.
+@pytest.mark.parametrize("zone", [zone for zone in ZONES if zone and "\0" not in zone])
 @pytest.mark.parametrize("nested", ["column", "dictionary", "list", "struct"])
 def test_a_zone_is_a_name_that_opens_no_other_file(zone, nested):
-    if "\0" in zone or not zone:
-        pytest.skip("Arrow's C interface has no such name")
     values = pa.array([1, 2]).view(pa.timestamp("us", zone))
     array = {
         "column": lambda: values,
@@ -422,18 +422,3 @@ def test_columns_of_nulls_that_never_were_more_come_back():
     if hasattr(pd, "ArrowDtype"):
         frame = pd.DataFrame({"a": pd.array([None, None], dtype=pd.ArrowDtype(pa.null()))})
         assert af.loads(af.dumps(frame))["a"].dtype == frame["a"].dtype
-
-
-def test_an_array_that_two_values_are_on_is_refused():
-    """A write to the categories would change the codes."""
-    shared = Call("numpy", "frombuffer", bytearray(np.arange(4).tobytes()), "<i8", 4)
-    form = Call("pandas", "Categorical.from_codes", shared, shared, False)
-    columns = _native.Columns(["a"], 4)
-    try:
-        buffers = _native.pickle(form)
-    except TypeError:
-        pytest.skip("the writer makes no such pickle")
-    columns.opaque(0, json.dumps({"type_name": "category", "vendor_name": "pandas"}), "category", buffers)
-    header, frames, _ = columns.encode([])
-    with pytest.raises(af.UntrustedPickleError):
-        af.loads(io.BytesIO(b"".join(_native.segments(header, frames))).getvalue(), into="pandas")

@@ -214,6 +214,43 @@ fn an_array_that_several_calls_are_given() {
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }
 
+/// What one of them writes would change what was checked of the other.
+#[test]
+fn an_array_of_numbers_that_two_values_are_on() {
+    let array = || memoized(numbers(&[0i64, 1], "<i8"));
+    let both = join([array(), from_codes(raw(b"h\x00"), raw(b"h\x00"), false)]);
+    assert_eq!(check(&both), PickleFault::ArrayShared);
+    let once = join([array(), from_codes(raw(b"h\x00"), numbers(&[0i64, 1], "<i8"), false)]);
+    assert!(once.parse().unwrap().check().is_ok());
+    // Two arrays on one bytearray, which Python may write to.
+    let bytes =
+        || memoized(raw(&[b"\x96\x10\0\0\0\0\0\0\0".as_slice(), &[0; 8], &1i64.to_le_bytes()].concat()));
+    let on_it = || from_buffer(raw(b"h\x00"), "<i8", 2);
+    let both = join([bytes(), from_codes(on_it(), on_it(), false)]);
+    assert_eq!(check(&both), PickleFault::ArrayShared);
+}
+
+/// pandas takes n² / 2 steps for them.
+#[test]
+fn categories_whose_hashes_collide() {
+    let budget =
+        |fault: PickleFault| matches!(fault, PickleFault::Budget { budget: PickleBudget::HashSteps, .. });
+    let number = |low: i64| ((low ^ (low << 11)) & 0x7fff_ffff) << 33 | low;
+    let categories: Vec<i64> = (1..5_000).map(number).collect();
+    let column = |categories: &[i64]| from_codes(numbers(&[0i8], "|i1"), numbers(categories, "<i8"), false);
+    assert!(budget(check(&column(&categories))));
+    assert!(column(&categories[..1_000]).parse().unwrap().check().is_ok());
+    // Python hashes decimals by their remainder.
+    let modulus = (1i128 << 61) - 1;
+    let decimals = |step: i128, count: i128| {
+        let decimal = |factor: i128| call("decimal", "Decimal", [text(&(factor * step).to_string())]);
+        let index = call("pandas", "Index", [list((1..count).map(decimal)), text("O")]);
+        from_codes(numbers(&[0i8], "|i1"), index, false)
+    };
+    assert!(budget(check(&decimals(modulus, 5_000))));
+    assert!(decimals(modulus + 2, 5_000).parse().unwrap().check().is_ok());
+}
+
 #[test]
 fn ranges_whose_values_would_be_made() {
     let bomb = || range(0, 300_000_000, 1);
