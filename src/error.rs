@@ -281,7 +281,36 @@ pub enum ErrorKind {
         /// How many the message has.
         found: usize,
     },
-    /// A buffer that lies outside its body, or with others has more bytes than the body.
+    /// Two buffers of a body, or of a tensor, that have bytes in common.
+    BufferOverlap {
+        /// The column of the buffer that comes later in the metadata (empty: not known there).
+        column: String,
+        /// The index of that buffer in its message.
+        buffer: usize,
+        /// Its offset in the body.
+        offset: u64,
+        /// Its length.
+        length: u64,
+        /// The index of the other buffer.
+        other: usize,
+        /// Its offset in the body.
+        other_offset: u64,
+        /// Its length.
+        other_length: u64,
+    },
+    /// A buffer at another place than the one that this crate gave it: the message has a note of
+    /// this crate, for a body of this length.
+    BufferMoved {
+        /// The column (empty: not known there).
+        column: String,
+        /// The index of the buffer in its message.
+        buffer: usize,
+        /// Its offset in the body.
+        offset: u64,
+        /// The end of the buffers in front of it, at the next multiple of 64.
+        expected: u64,
+    },
+    /// A buffer that lies outside its body.
     BufferOutside {
         /// The column.
         column: String,
@@ -422,7 +451,7 @@ pub enum ErrorKind {
     },
     /// Opaque payload that the header promises and the body no longer has as written.
     PayloadLost {
-        /// The opaque column.
+        /// The opaque column (empty: the payload is a whole object).
         column: String,
     },
     /// The values of a column that travels as a pickle were asked for.
@@ -704,6 +733,16 @@ impl fmt::Display for ErrorKind {
             Count { column, part, found } => {
                 write!(f, "the message has {found} {part}, too few: column {column:?} needs more")
             }
+            BufferOverlap { column, buffer, offset, length, other, other_offset, other_length } => write!(
+                f,
+                "buffer {buffer}{} at {offset} of length {length} overlaps buffer {other} at {other_offset} of length {other_length}",
+                OfColumn(column)
+            ),
+            BufferMoved { column, buffer, offset, expected } => write!(
+                f,
+                "buffer {buffer}{} lies at {offset}; the note of its message says that arrow-frames wrote it, at {expected}",
+                OfColumn(column)
+            ),
             BufferOutside { column, buffer, offset, length, body } if column.is_empty() => write!(
                 f,
                 "buffer {buffer} at {offset} of length {length} does not fit into its body of {body} bytes"
@@ -757,6 +796,9 @@ impl fmt::Display for ErrorKind {
             }
             CodecFailed { column, source } => {
                 write!(f, "column {column:?} could not be compressed: {source}")
+            }
+            PayloadLost { column } if column.is_empty() => {
+                f.write_str("the payload of the object was lost: something re-wrote the stream on the way")
             }
             PayloadLost { column } => write!(
                 f,
@@ -821,6 +863,15 @@ impl fmt::Display for ErrorKind {
             ),
             Io(source) => source.fmt(f),
         }
+    }
+}
+
+/// The name of a column in parentheses, if it is known.
+struct OfColumn<'c>(&'c str);
+
+impl fmt::Display for OfColumn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, " (column {:?})", self.0) }
     }
 }
 

@@ -278,17 +278,15 @@ fn buffers(meta: &BatchMeta<'_>, kind: MessageKind, wire: &WireSchema) -> Result
             collect(field.data_type(), column, meta, &mut counts, &mut parts);
         }
     }
-    let mut parts = parts.into_iter();
-    let mut buffers = Vec::new();
-    let mut declared = Vec::new();
-    for (index, entry) in meta.buffers.iter().enumerate() {
-        let (column, part) = parts.next().unwrap_or((usize::MAX, Part::Buffers));
-        let span = meta.span(entry).ok_or_else(|| meta.outside(index, wire.column_name(column)))?;
-        buffers.push(BufferLayout { column, part, offset: span.offset, length: span.length });
-        declared.push(span);
-    }
+    let part = |index: usize| parts.get(index).copied().unwrap_or((usize::MAX, Part::Buffers));
+    let (declared, end) = meta.declared(|index| wire.column_name(part(index).0))?;
+    let buffer = |(index, span): (usize, &Span)| {
+        let (column, part) = part(index);
+        BufferLayout { column, part, offset: span.offset, length: span.length }
+    };
+    let mut buffers: Vec<BufferLayout> = declared.iter().enumerate().map(buffer).collect();
     // A note of another body names no frames.
-    if let Some(note) = meta.payload(&declared) {
+    if let Some(note) = meta.payload(end) {
         for (column, spans) in note.columns() {
             buffers.extend(spans.iter().map(|span| BufferLayout {
                 column,

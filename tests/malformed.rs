@@ -9,6 +9,8 @@ mod common;
 mod made;
 #[path = "malformed/memory.rs"]
 mod memory;
+#[path = "malformed/places.rs"]
+mod places;
 #[path = "malformed/raw.rs"]
 mod raw;
 #[path = "../fuzz/src/sites.rs"]
