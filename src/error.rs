@@ -47,7 +47,10 @@ impl Error {
 
     /// Moves the position of an error in a message to where the message lies in a stream.
     pub(crate) fn moved_by(mut self, start: u64) -> Self {
-        if let ErrorKind::Truncated { position, .. } | ErrorKind::BadNumber { position, .. } = &mut *self.0 {
+        if let ErrorKind::Truncated { position, .. }
+        | ErrorKind::BadNumber { position, .. }
+        | ErrorKind::EndMarker { position } = &mut *self.0
+        {
             *position = position.saturating_add(start);
         }
         self
@@ -120,6 +123,12 @@ pub enum ErrorKind {
         position: u64,
         /// The number.
         number: i64,
+    },
+    /// The 4 zeros that end a stream of Arrow before 0.15, behind messages of later versions, whose
+    /// end marker has 8 bytes: a length in front of them is wrong.
+    EndMarker {
+        /// Where they were found.
+        position: u64,
     },
     /// The magic bytes of an Arrow IPC file are missing at the given position.
     NotAFile {
@@ -657,6 +666,10 @@ impl fmt::Display for ErrorKind {
             BadNumber { part, position, number } => {
                 write!(f, "the {part} at byte {position} has an impossible number: {number}")
             }
+            EndMarker { position } => write!(
+                f,
+                "the 4 zeros at byte {position} are no end marker: the messages in front of them are not of Arrow before 0.15, so that a length is wrong"
+            ),
             NotAFile { position } => {
                 write!(f, "not an Arrow IPC file: no `ARROW1` at byte {position}")
             }

@@ -5,6 +5,8 @@
 //! [`traps`] has what others fell into, each by its name.
 
 mod common;
+#[path = "malformed/ends.rs"]
+mod ends;
 #[path = "golden/made.rs"]
 mod made;
 #[path = "malformed/memory.rs"]

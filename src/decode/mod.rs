@@ -32,7 +32,7 @@ use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
 use crate::wire::batch::BatchMeta;
-use crate::wire::envelope::{self, Next};
+use crate::wire::envelope::{self, Next, Prefixes};
 use crate::wire::message::{Header, Message};
 use crate::wire::opaque;
 use crate::wire::schema::WireSchema;
@@ -126,6 +126,7 @@ struct Stream {
     opaque: Vec<Option<String>>,
     dictionaries: Dictionaries,
     metadata: Metadata,
+    prefixes: Prefixes,
 }
 
 impl Default for Decoder {
@@ -316,6 +317,7 @@ impl Decoder {
         self.copies.max_expanded = Some(self.limits.max_decompressed_bytes);
         self.end = None;
         let mut stream = self.stream.take();
+        let mut prefixes = stream.as_ref().map(|stream| stream.prefixes).unwrap_or_default();
         let limits = &self.limits;
         let mut work = Work {
             limits,
@@ -328,7 +330,7 @@ impl Decoder {
         let mut position = 0;
         let mut is_first = true;
         loop {
-            let envelope = match envelope::next(messages, position, limits)? {
+            let envelope = match envelope::next(messages, position, &mut prefixes, limits)? {
                 Next::Message(envelope) => envelope,
                 Next::End { end } => {
                     self.end = Some(end);
@@ -338,6 +340,7 @@ impl Decoder {
             };
             let start = envelope.start as u64;
             let metadata_end = envelope.metadata.end;
+            let first = Prefixes::of(&envelope);
             let flatbuffer = messages.get(envelope.metadata).unwrap_or_default();
             let message = Message::parse(flatbuffer, start, limits)?;
             position = work.incoming.start_message(metadata_end, message.body_length)?;
@@ -346,6 +349,8 @@ impl Decoder {
                     return Err(ErrorKind::SchemaRepeated { position: start }.into());
                 }
                 let wire = WireSchema::read(schema, limits)?;
+                // Another stream may have come before.
+                prefixes = first;
                 stream = Some(Stream::new(wire, self.projection.as_deref(), message.metadata())?);
             } else if let Some(meta) = BatchMeta::of(&message)? {
                 let stream = stream.as_mut().ok_or(ErrorKind::SchemaMissing { position: start })?;
@@ -362,7 +367,8 @@ impl Decoder {
             is_first = false;
         }
         work.incoming.finish()?;
-        let stream = stream.ok_or(ErrorKind::SchemaMissing { position: 0 })?;
+        let mut stream = stream.ok_or(ErrorKind::SchemaMissing { position: 0 })?;
+        stream.prefixes = prefixes;
         let df = DataFrame::new_unchecked(stream.schema.clone(), batches)
             .with_message_metadata(stream.metadata.clone());
         self.stream = Some(stream);
@@ -479,6 +485,7 @@ impl Stream {
         let type_name = |field: &FieldRef| opaque::is_marked(field).then(|| opaque::type_name(field));
         let opaque = wire.schema.fields().iter().map(type_name).collect();
         let dictionaries = Dictionaries::new(&wire, &wanted)?;
-        Ok(Stream { wire, schema, places, wanted, opaque, dictionaries, metadata })
+        let prefixes = Prefixes::default();
+        Ok(Stream { wire, schema, places, wanted, opaque, dictionaries, metadata, prefixes })
     }
 }

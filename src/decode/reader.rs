@@ -13,7 +13,7 @@ use crate::copies::{CopyBudget, CopyReason};
 use crate::error::{Error, ErrorKind, Part, Result};
 use crate::limits::Limits;
 use crate::wire::batch::{BatchMeta, Places, Span, numbers};
-use crate::wire::envelope::{self, Next};
+use crate::wire::envelope::{self, Next, Prefixes};
 use crate::wire::message::Message;
 use crate::wire::opaque::WHOLE_OBJECT;
 use crate::wire::schema::WireSchema;
@@ -85,7 +85,9 @@ impl<'h> Incoming<'h> {
     fn wrong_count(&self) -> Error {
         let mut expected = 0usize;
         let mut position = 0;
-        while let Ok(Next::Message(envelope)) = envelope::next(self.messages, position, self.limits) {
+        let prefixes = &mut Prefixes::default();
+        while let Ok(Next::Message(envelope)) = envelope::next(self.messages, position, prefixes, self.limits)
+        {
             position = envelope.metadata.end;
             let flatbuffer = self.messages.get(envelope.metadata).unwrap_or_default();
             let Ok(message) = Message::parse(flatbuffer, 0, self.limits) else { break };

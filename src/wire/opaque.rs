@@ -136,7 +136,7 @@ fn read_field(base64: &str, limits: &Limits) -> Option<Field> {
     let message = BASE64.decode(base64).ok()?;
     // A flatbuffer is read where it is aligned.
     let message = Buffer::from_slice_ref(message);
-    let Next::Message(envelope) = envelope::next(&message, 0, limits).ok()? else { return None };
+    let Next::Message(envelope) = envelope::first(&message, limits).ok()? else { return None };
     let flatbuffer = message.get(envelope.metadata)?;
     let Header::Schema(schema) = Message::parse(flatbuffer, 0, limits).ok()?.header else { return None };
     let schema = WireSchema::read(schema, limits).ok()?.schema;
