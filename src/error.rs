@@ -45,6 +45,15 @@ impl Error {
         self
     }
 
+    /// Names a field around the one that has nulls.
+    #[cold]
+    pub(crate) fn inside(mut self, name: &str) -> Self {
+        if let ErrorKind::Nulls { column, .. } = &mut *self.0 {
+            *column = format!("{name}.{column}");
+        }
+        self
+    }
+
     /// Moves the position of an error in a message to where the message lies in a stream.
     pub(crate) fn moved_by(mut self, start: u64) -> Self {
         if let ErrorKind::Truncated { position, .. }
@@ -351,6 +360,14 @@ pub enum ErrorKind {
         declared: i64,
         /// The count of the bitmap (of no bitmap: 0).
         found: u64,
+    },
+    /// Nulls in a field that says it has none.
+    Nulls {
+        /// The field: the names of the top-level column and of the fields on the way to it, with
+        /// dots between them.
+        column: String,
+        /// How many rows are null.
+        nulls: usize,
     },
     /// Offsets that descend, are negative, or point behind the values.
     Offsets {
@@ -769,6 +786,9 @@ impl fmt::Display for ErrorKind {
             }
             NullCount { column, declared, found } => {
                 write!(f, "column {column:?} declares {declared} nulls, its validity bitmap shows {found}")
+            }
+            Nulls { column, nulls } => {
+                write!(f, "{nulls} rows of {column:?} are null, and its field says that none is")
             }
             Offsets { column, row, start, end, limit } => write!(
                 f,

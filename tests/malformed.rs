@@ -11,6 +11,8 @@ mod ends;
 mod made;
 #[path = "malformed/memory.rs"]
 mod memory;
+#[path = "malformed/nulls.rs"]
+mod nulls;
 #[path = "malformed/places.rs"]
 mod places;
 #[path = "malformed/raw.rs"]

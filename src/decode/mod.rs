@@ -31,6 +31,7 @@ use crate::dataframe::{Batch, Column, DataFrame, OpaqueColumn, project_schema};
 use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
+use crate::nulls;
 use crate::wire::batch::BatchMeta;
 use crate::wire::envelope::{self, Next, Prefixes};
 use crate::wire::message::{Header, Message};
@@ -410,7 +411,8 @@ impl Stream {
             reader.skip(&field.value_type)?;
             return reader.finish();
         }
-        let values = reader.column(&field.value_type)?;
+        let name = self.wire.column_name(field.column);
+        let values = reader.column(&field.value_type).map_err(|error| error.inside(name))?;
         reader.finish()?;
         self.dictionaries.insert(id, values, is_delta);
         Ok(())
@@ -435,7 +437,9 @@ impl Stream {
             if let Some(Some(type_name)) = self.opaque.get(index) {
                 opaque_columns.push((index, columns.len(), type_name));
             }
-            columns.push(Column::Native(reader.column(field.data_type())?));
+            let array = reader.column(field.data_type()).map_err(|error| error.inside(field.name()))?;
+            nulls::check_column(field, &array)?;
+            columns.push(Column::Native(array));
         }
         let mut payload = reader.payload(&self.wanted)?;
         reader.finish()?;
