@@ -26,8 +26,12 @@ pub struct Limits {
     /// refused before its body is received. Default none, since a stream may go on for ever.
     pub max_stream_bytes: u64,
     /// Bytes that compressed buffers, dictionaries by joining deltas, and the values of pickles
-    /// may become in one call: what a few bytes of input can turn into. Default 8 GiB; raise it
-    /// for larger compressed dataframes.
+    /// may become in one call: what a few bytes of input can turn into. What a
+    /// [`Decoder`](crate::Decoder) keeps of them from call to call counts in every call:
+    /// dictionaries that were compressed or joined, and deltas that no batch has used yet. So a
+    /// stream of many small dictionaries is bounded too, and a dictionary that grows by deltas
+    /// may become half of this, since the old and the new one are there at once. Default 8 GiB;
+    /// raise it for larger compressed dataframes.
     pub max_decompressed_bytes: u64,
     /// Rows of a column whose rows take no bytes (null, zero-width, run-end encoded, no
     /// columns at all): nothing else bounds their number. Default 2³¹ − 1.

@@ -37,7 +37,7 @@ use crate::wire::envelope::{self, Next, Prefixes};
 use crate::wire::message::{Header, Message};
 use crate::wire::opaque;
 use crate::wire::schema::WireSchema;
-use dictionaries::Dictionaries;
+use dictionaries::{Cost, Dictionaries};
 use reader::{Incoming, Reader};
 use trusted::Trust;
 
@@ -318,6 +318,7 @@ impl Decoder {
         self.copies.max_expanded = Some(self.limits.max_decompressed_bytes);
         self.end = None;
         let mut stream = self.stream.take();
+        self.copies.start_with(stream.as_ref().map(|stream| stream.dictionaries.kept()).unwrap_or_default());
         let mut prefixes = stream.as_ref().map(|stream| stream.prefixes).unwrap_or_default();
         let limits = &self.limits;
         let mut work = Work {
@@ -352,6 +353,7 @@ impl Decoder {
                 let wire = WireSchema::read(schema, limits)?;
                 // Another stream may have come before.
                 prefixes = first;
+                work.copies.start_with(0);
                 stream = Some(Stream::new(wire, self.projection.as_deref(), message.metadata())?);
             } else if let Some(meta) = BatchMeta::of(&message)? {
                 let stream = stream.as_mut().ok_or(ErrorKind::SchemaMissing { position: start })?;
@@ -370,12 +372,19 @@ impl Decoder {
         work.incoming.finish()?;
         let mut stream = stream.ok_or(ErrorKind::SchemaMissing { position: 0 })?;
         stream.prefixes = prefixes;
+        let (requested, allowed) = (stream.dictionaries.kept(), self.limits.max_decompressed_bytes);
+        if requested > allowed {
+            return Err(ErrorKind::Limit { limit: "max_decompressed_bytes", requested, allowed }.into());
+        }
         let df = DataFrame::new_unchecked(stream.schema.clone(), batches)
             .with_message_metadata(stream.metadata.clone());
         self.stream = Some(stream);
         Ok(df)
     }
 }
+
+/// About what an array takes beside its buffers.
+const ARRAY_BYTES: u64 = 256;
 
 /// Columns, and the buffers of a whole object.
 type BatchParts = (Vec<Column>, Option<Vec<Buffer>>);
@@ -405,6 +414,7 @@ impl Stream {
         if field.nested > 0 {
             self.dictionaries.join_deltas(&self.wire, work.limits, work.copies)?;
         }
+        let before = work.copies.expanded();
         let mut reader = Reader::new(meta, &self.wire, &self.dictionaries, work);
         reader.start_dictionary(field.column, index);
         if !is_wanted {
@@ -414,7 +424,10 @@ impl Stream {
         let name = self.wire.column_name(field.column);
         let values = reader.column(&field.value_type).map_err(|error| error.inside(name))?;
         reader.finish()?;
-        self.dictionaries.insert(id, values, is_delta);
+        let arrays = (meta.nodes.len() as u64).saturating_mul(ARRAY_BYTES);
+        let made = work.copies.expanded().saturating_sub(before);
+        let cost = Cost { made, waiting: meta.body_length.saturating_add(arrays) };
+        self.dictionaries.insert(id, values, is_delta, cost);
         Ok(())
     }
 
