@@ -345,7 +345,7 @@ fn a_noted_buffer_that_moved() {
 }
 
 #[test]
-fn a_body_that_somebody_else_laid_out_keeps_no_note_to_its_word() {
+fn a_note_of_another_body_says_nothing_of_buffers() {
     // A program that copies the metadata and writes buffers at multiples of 8.
     let note = r#"{"version":1,"body_length":128,"writable":[[0,4],[1,4]]}"#;
     let mut batch = rows(2);
