@@ -37,7 +37,7 @@ impl Content {
     /// Whatever is wrong with the first message; [`ErrorKind::SchemaMissing`] if there is none.
     pub fn of(header_or_stream: &[u8]) -> Result<Content> {
         let limits = Limits::default();
-        let Next::Message(envelope) = envelope::next(header_or_stream, 0, &limits)? else {
+        let Next::Message(envelope) = envelope::first(header_or_stream, &limits)? else {
             return Err(ErrorKind::SchemaMissing { position: 0 }.into());
         };
         let flatbuffer = header_or_stream.get(envelope.metadata.clone()).ok_or(ErrorKind::Truncated {

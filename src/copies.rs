@@ -122,6 +122,16 @@ impl CopyBudget {
         self.expanded = 0;
     }
 
+    /// What a call starts with: bytes that were made of the input of earlier ones, and are kept.
+    pub(crate) fn start_with(&mut self, kept: u64) {
+        self.expanded = kept;
+    }
+
+    /// Bytes that were made of the input so far, and those that the call started with.
+    pub(crate) fn expanded(&self) -> u64 {
+        self.expanded
+    }
+
     /// Counts a copy *before* it is made, or refuses it.
     pub(crate) fn claim(
         &mut self,

@@ -45,9 +45,21 @@ impl Error {
         self
     }
 
+    /// Names a field around the one that has nulls.
+    #[cold]
+    pub(crate) fn inside(mut self, name: &str) -> Self {
+        if let ErrorKind::Nulls { column, .. } = &mut *self.0 {
+            *column = format!("{name}.{column}");
+        }
+        self
+    }
+
     /// Moves the position of an error in a message to where the message lies in a stream.
     pub(crate) fn moved_by(mut self, start: u64) -> Self {
-        if let ErrorKind::Truncated { position, .. } | ErrorKind::BadNumber { position, .. } = &mut *self.0 {
+        if let ErrorKind::Truncated { position, .. }
+        | ErrorKind::BadNumber { position, .. }
+        | ErrorKind::EndMarker { position } = &mut *self.0
+        {
             *position = position.saturating_add(start);
         }
         self
@@ -120,6 +132,12 @@ pub enum ErrorKind {
         position: u64,
         /// The number.
         number: i64,
+    },
+    /// The 4 zeros that end a stream of Arrow before 0.15, behind messages of later versions, whose
+    /// end marker has 8 bytes: a length in front of them is wrong.
+    EndMarker {
+        /// Where they were found.
+        position: u64,
     },
     /// The magic bytes of an Arrow IPC file are missing at the given position.
     NotAFile {
@@ -281,7 +299,36 @@ pub enum ErrorKind {
         /// How many the message has.
         found: usize,
     },
-    /// A buffer that lies outside its body, or with others has more bytes than the body.
+    /// Two buffers of a body, or of a tensor, that have bytes in common.
+    BufferOverlap {
+        /// The column of the buffer that comes later in the metadata (empty: not known there).
+        column: String,
+        /// The index of that buffer in its message.
+        buffer: usize,
+        /// Its offset in the body.
+        offset: u64,
+        /// Its length.
+        length: u64,
+        /// The index of the other buffer.
+        other: usize,
+        /// Its offset in the body.
+        other_offset: u64,
+        /// Its length.
+        other_length: u64,
+    },
+    /// A buffer at another place than the one that this crate gave it: the message has a note of
+    /// this crate, for a body of this length.
+    BufferMoved {
+        /// The column (empty: not known there).
+        column: String,
+        /// The index of the buffer in its message.
+        buffer: usize,
+        /// Its offset in the body.
+        offset: u64,
+        /// The end of the buffers in front of it, at the next multiple of 64.
+        expected: u64,
+    },
+    /// A buffer that lies outside its body.
     BufferOutside {
         /// The column.
         column: String,
@@ -313,6 +360,14 @@ pub enum ErrorKind {
         declared: i64,
         /// The count of the bitmap (of no bitmap: 0).
         found: u64,
+    },
+    /// Nulls in a field that says it has none.
+    Nulls {
+        /// The field: the names of the top-level column and of the fields on the way to it, with
+        /// dots between them.
+        column: String,
+        /// How many rows are null.
+        nulls: usize,
     },
     /// Offsets that descend, are negative, or point behind the values.
     Offsets {
@@ -422,7 +477,7 @@ pub enum ErrorKind {
     },
     /// Opaque payload that the header promises and the body no longer has as written.
     PayloadLost {
-        /// The opaque column.
+        /// The opaque column (empty: the payload is a whole object).
         column: String,
     },
     /// The values of a column that travels as a pickle were asked for.
@@ -628,6 +683,10 @@ impl fmt::Display for ErrorKind {
             BadNumber { part, position, number } => {
                 write!(f, "the {part} at byte {position} has an impossible number: {number}")
             }
+            EndMarker { position } => write!(
+                f,
+                "the 4 zeros at byte {position} are no end marker: the messages in front of them are not of Arrow before 0.15, so that a length is wrong"
+            ),
             NotAFile { position } => {
                 write!(f, "not an Arrow IPC file: no `ARROW1` at byte {position}")
             }
@@ -704,6 +763,16 @@ impl fmt::Display for ErrorKind {
             Count { column, part, found } => {
                 write!(f, "the message has {found} {part}, too few: column {column:?} needs more")
             }
+            BufferOverlap { column, buffer, offset, length, other, other_offset, other_length } => write!(
+                f,
+                "buffer {buffer}{} at {offset} of length {length} overlaps buffer {other} at {other_offset} of length {other_length}",
+                OfColumn(column)
+            ),
+            BufferMoved { column, buffer, offset, expected } => write!(
+                f,
+                "buffer {buffer}{} lies at {offset}; the note of its message says that arrow-frames wrote it, at {expected}",
+                OfColumn(column)
+            ),
             BufferOutside { column, buffer, offset, length, body } if column.is_empty() => write!(
                 f,
                 "buffer {buffer} at {offset} of length {length} does not fit into its body of {body} bytes"
@@ -717,6 +786,9 @@ impl fmt::Display for ErrorKind {
             }
             NullCount { column, declared, found } => {
                 write!(f, "column {column:?} declares {declared} nulls, its validity bitmap shows {found}")
+            }
+            Nulls { column, nulls } => {
+                write!(f, "{nulls} rows of {column:?} are null, and its field says that none is")
             }
             Offsets { column, row, start, end, limit } => write!(
                 f,
@@ -757,6 +829,9 @@ impl fmt::Display for ErrorKind {
             }
             CodecFailed { column, source } => {
                 write!(f, "column {column:?} could not be compressed: {source}")
+            }
+            PayloadLost { column } if column.is_empty() => {
+                f.write_str("the payload of the object was lost: something re-wrote the stream on the way")
             }
             PayloadLost { column } => write!(
                 f,
@@ -821,6 +896,15 @@ impl fmt::Display for ErrorKind {
             ),
             Io(source) => source.fmt(f),
         }
+    }
+}
+
+/// The name of a column in parentheses, if it is known.
+struct OfColumn<'c>(&'c str);
+
+impl fmt::Display for OfColumn<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, " (column {:?})", self.0) }
     }
 }
 

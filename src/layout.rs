@@ -17,7 +17,7 @@ use crate::frames::Frames;
 use crate::limits::Limits;
 use crate::transport::{check_dictionary, read_footer};
 use crate::wire::batch::{BatchMeta, Span};
-use crate::wire::envelope::{self, Next};
+use crate::wire::envelope::{self, Next, Prefixes};
 use crate::wire::file::Footer;
 use crate::wire::message::{Header, Message};
 use crate::wire::opaque::WHOLE_OBJECT;
@@ -52,6 +52,9 @@ pub struct Layout {
     pub messages: Vec<MessageLayout>,
     /// Whether the end-of-stream marker (of a file: its footer; of a tensor: its message) was met.
     pub is_finished: bool,
+    /// Where the end marker of a header or a stream ends, if it was met (of a tensor: its
+    /// message). Bytes behind it belong to something else, and nothing reads them.
+    pub end: Option<u64>,
     /// The first fault.
     pub error: Option<Error>,
 }
@@ -150,11 +153,13 @@ impl Builder {
 
     fn messages(&mut self, bytes: &[u8], has_bodies: bool) -> Result<()> {
         let mut position = 0;
+        let mut prefixes = Prefixes::default();
         loop {
-            match envelope::next(bytes, position, &self.limits)? {
+            match envelope::next(bytes, position, &mut prefixes, &self.limits)? {
                 Next::Nothing => return Ok(()),
-                Next::End { .. } => {
+                Next::End { end } => {
                     self.layout.is_finished = true;
+                    self.layout.end = Some(end as u64);
                     return Ok(());
                 }
                 Next::Message(envelope) => {
@@ -166,6 +171,7 @@ impl Builder {
                     let kind = self.layout.messages.last().map(|message| message.kind);
                     if matches!(kind, Some(MessageKind::Tensor | MessageKind::SparseTensor)) {
                         self.layout.is_finished = true;
+                        self.layout.end = Some(position as u64);
                         return Ok(());
                     }
                 }
@@ -180,7 +186,9 @@ impl Builder {
         let mut seen = HashSet::new();
         for (index, (block, _)) in blocks.into_iter().enumerate() {
             let position = usize::try_from(block.offset).unwrap_or(usize::MAX);
-            let Next::Message(envelope) = envelope::next(file, position, &self.limits)? else {
+            let Next::Message(envelope) =
+                envelope::next(file, position, &mut Prefixes::default(), &self.limits)?
+            else {
                 let (position, available) = (block.offset, file.len() as u64);
                 return Err(ErrorKind::Truncated { part: Part::Block, position, needed: 8, available }.into());
             };
@@ -278,17 +286,15 @@ fn buffers(meta: &BatchMeta<'_>, kind: MessageKind, wire: &WireSchema) -> Result
             collect(field.data_type(), column, meta, &mut counts, &mut parts);
         }
     }
-    let mut parts = parts.into_iter();
-    let mut buffers = Vec::new();
-    let mut declared = Vec::new();
-    for (index, entry) in meta.buffers.iter().enumerate() {
-        let (column, part) = parts.next().unwrap_or((usize::MAX, Part::Buffers));
-        let span = meta.span(entry).ok_or_else(|| meta.outside(index, wire.column_name(column)))?;
-        buffers.push(BufferLayout { column, part, offset: span.offset, length: span.length });
-        declared.push(span);
-    }
+    let part = |index: usize| parts.get(index).copied().unwrap_or((usize::MAX, Part::Buffers));
+    let (declared, end) = meta.declared(|index| wire.column_name(part(index).0))?;
+    let buffer = |(index, span): (usize, &Span)| {
+        let (column, part) = part(index);
+        BufferLayout { column, part, offset: span.offset, length: span.length }
+    };
+    let mut buffers: Vec<BufferLayout> = declared.iter().enumerate().map(buffer).collect();
     // A note of another body names no frames.
-    if let Some(note) = meta.payload(&declared) {
+    if let Some(note) = meta.payload(end) {
         for (column, spans) in note.columns() {
             buffers.extend(spans.iter().map(|span| BufferLayout {
                 column,

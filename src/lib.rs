@@ -55,6 +55,7 @@ mod frames;
 mod join;
 mod layout;
 mod limits;
+mod nulls;
 mod pandas;
 pub mod pickle;
 mod tensor;

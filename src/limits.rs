@@ -27,12 +27,17 @@ pub struct Limits {
     pub max_stream_bytes: u64,
     /// Bytes that one call may allocate for what a few bytes of input can turn into: compressed
     /// buffers, dictionaries joined with their deltas, and the values of pickles. The input's own
-    /// bytes allow [`max_expansion`](Self::max_expansion) times as much on top. Default 256 MiB;
+    /// bytes allow [`max_expansion`](Self::max_expansion) times as much on top. What a
+    /// [`Decoder`](crate::Decoder) keeps of them from call to call counts in every call:
+    /// dictionaries that were compressed or joined, and deltas that no batch has used yet. So a
+    /// stream of many small dictionaries is bounded too, and a dictionary that grows by deltas
+    /// may become half of this, since the old and the new one are there at once. Default 256 MiB;
     /// raise it for small inputs that decompress to more.
     pub max_expanded_bytes: u64,
     /// How many bytes each byte of the input of a call allows on top of
-    /// [`max_expanded_bytes`](Self::max_expanded_bytes). Default 32: columns of real data seldom
-    /// compress better.
+    /// [`max_expanded_bytes`](Self::max_expanded_bytes); of the calls that brought the dictionaries
+    /// that are kept, the largest one counts if it is larger. Default 32: columns of real data
+    /// seldom compress better.
     pub max_expansion: u64,
     /// Rows of a column whose rows take no bytes (null, zero-width, run-end encoded, no
     /// columns at all): nothing else bounds their number. Default 2³¹ − 1.

@@ -2,13 +2,22 @@
 //! memory that the input bounds.
 //!
 //! The golden files are cut at every byte, have every bit flipped and every number replaced.
-//! [`traps`] has what others fell into, each by its name.
+//! [`traps`] has what others fell into, each by its name; [`places`], [`ends`], [`nulls`] and
+//! [`kept`] each have one rule, on every way that bytes can come in.
 
 mod common;
+#[path = "malformed/ends.rs"]
+mod ends;
+#[path = "malformed/kept.rs"]
+mod kept;
 #[path = "golden/made.rs"]
 mod made;
 #[path = "malformed/memory.rs"]
 mod memory;
+#[path = "malformed/nulls.rs"]
+mod nulls;
+#[path = "malformed/places.rs"]
+mod places;
 #[path = "malformed/raw.rs"]
 mod raw;
 #[path = "../fuzz/src/sites.rs"]

@@ -367,6 +367,25 @@ fn a_column_that_lost_its_mark_is_no_column_of_nulls() {
 }
 
 #[test]
+fn pickled_nulls_where_the_field_has_none() {
+    // The mark of a field that has no nulls, and the pickle of a column that has.
+    let schema = |nullable| Schema::new(vec![Field::new("text", DataType::Utf8, nullable)]).into();
+    let mut decoder = Decoder::new();
+    decoder.decode(Encoder::new(Target::Pandas).start(&schema(false)).unwrap()).unwrap();
+    let text: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None]));
+    let mut encoder = Encoder::new(Target::Pandas);
+    encoder.start(&schema(true)).unwrap();
+    let batch = RecordBatch::try_new(schema(true), vec![text]).unwrap();
+    let df = decoder.decode(encoder.encode_batch(&batch).unwrap()).unwrap();
+    let resolved = decoder.resolve(df.clone()).unwrap();
+    assert!(matches!(resolved.batches()[0].column(0), Some(Column::Opaque(_))));
+    let error = df.into_record_batch().unwrap_err();
+    let ErrorKind::Opaque { column, reason, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!(column, "text");
+    assert!(matches!(reason.kind(), ErrorKind::Nulls { column, nulls: 1 } if column == "text"), "{reason}");
+}
+
+#[test]
 fn values_that_are_no_categories_are_refused_in_several_batches_too() {
     let batch = |values: Vec<Option<&str>>| {
         let array = DictionaryArray::<Int8Type>::new(

@@ -6,11 +6,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::*;
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, FieldRef, UnionMode};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, UnionMode};
 
 use super::reader::{Node, Reader};
 use super::trusted;
 use crate::error::{Error, ErrorKind, Part, Result};
+use crate::nulls::{self, Hidden};
 
 impl Reader<'_, '_> {
     /// The next array, of this type.
@@ -58,15 +59,15 @@ impl Reader<'_, '_> {
                 if fields.is_empty() {
                     self.check_free_rows(node.rows)?;
                 }
-                let children = fields.iter().map(|field| self.array(field.data_type()));
-                let children = children.collect::<Result<_>>()?;
+                let child = |field: &FieldRef| self.child(field, Hidden::Rows(nulls.as_ref()));
+                let children = fields.iter().map(child).collect::<Result<_>>()?;
                 let array = StructArray::try_new_with_length(fields.clone(), children, nulls, node.rows);
                 Ok(Arc::new(array.map_err(|e| self.arrow(e))?))
             }
             Map(field, sorted) => {
                 let (node, nulls) = self.node_and_validity()?;
                 let offsets = self.offsets::<i32>(node.rows)?;
-                let entries = self.array(field.data_type())?;
+                let entries = self.child(field, Hidden::Nothing)?;
                 let offsets = self.check_offsets(offsets, entries.len())?;
                 let entries = entries.as_struct().clone();
                 let array = MapArray::try_new(field.clone(), offsets, entries, nulls, *sorted);
@@ -82,7 +83,7 @@ impl Reader<'_, '_> {
                     UnionMode::Sparse => None,
                     UnionMode::Dense => Some(self.values::<i32>(node.rows, Part::Offsets)?),
                 };
-                let children = fields.iter().map(|(_, field)| self.array(field.data_type()));
+                let children = fields.iter().map(|(_, field)| self.child(field, Hidden::Anything));
                 let children = children.collect::<Result<Vec<_>>>()?;
                 if let (None, Some(child)) = (&offsets, children.iter().find(|c| c.len() != node.rows)) {
                     return Err(self.count(Part::Rows, child.len()));
@@ -109,6 +110,13 @@ impl Reader<'_, '_> {
             },
             _ => Err(self.unsupported(data_type)),
         }
+    }
+
+    /// The next array, of this field, which is inside another one that hides some of its rows.
+    fn child(&mut self, field: &Field, hidden: Hidden<'_>) -> Result<ArrayRef> {
+        let child = self.array(field.data_type()).map_err(|error| error.inside(field.name()))?;
+        nulls::check_child(field, &child, hidden)?;
+        Ok(child)
     }
 
     /// Passes over the next array, of this type.
@@ -197,7 +205,7 @@ impl Reader<'_, '_> {
     fn list<O: OffsetSizeTrait>(&mut self, field: &FieldRef) -> Result<ArrayRef> {
         let (node, nulls) = self.node_and_validity()?;
         let offsets = self.offsets::<O>(node.rows)?;
-        let child = self.array(field.data_type())?;
+        let child = self.child(field, Hidden::Nothing)?;
         let offsets = self.check_offsets(offsets, child.len())?;
         let array = GenericListArray::<O>::try_new(field.clone(), offsets, child, nulls);
         Ok(Arc::new(array.map_err(|e| self.arrow(e))?))
@@ -207,7 +215,7 @@ impl Reader<'_, '_> {
         let (node, nulls) = self.node_and_validity()?;
         let offsets = self.values::<O>(node.rows, Part::Offsets)?;
         let sizes = self.values::<O>(node.rows, Part::Sizes)?;
-        let child = self.array(field.data_type())?;
+        let child = self.child(field, Hidden::Nothing)?;
         let (trust, name) = (self.trust, self.name());
         let array = trusted::list_view(field.clone(), offsets, sizes, child, nulls, trust, name)?;
         Ok(Arc::new(array))
@@ -218,12 +226,15 @@ impl Reader<'_, '_> {
         if size == 0 {
             self.check_free_rows(node.rows)?;
         }
-        let child = self.array(field.data_type())?;
+        let child = self.child(field, Hidden::Anything)?;
         let needed = node.rows.checked_mul(usize::try_from(size).unwrap_or(usize::MAX));
         let Some(needed) = needed.filter(|needed| *needed <= child.len()) else {
             return Err(self.count(Part::Rows, child.len()));
         };
         let child = if needed == child.len() { child } else { child.slice(0, needed) };
+        // Values behind the last list are cut off by now.
+        let values = usize::try_from(size).unwrap_or_default();
+        nulls::check_child(field, &child, Hidden::Lists(nulls.as_ref(), values))?;
         let array = FixedSizeListArray::try_new_with_length(field.clone(), size, child, nulls, node.rows);
         Ok(Arc::new(array.map_err(|e| self.arrow(e))?))
     }
@@ -250,7 +261,7 @@ impl Reader<'_, '_> {
         }
         self.check_free_rows(node.rows)?;
         let ends = self.primitive::<R>()?;
-        let values = self.array(values.data_type())?;
+        let values = self.child(values, Hidden::Nothing)?;
         if values.len() != ends.len() {
             return Err(self.count(Part::Rows, values.len()));
         }

@@ -19,6 +19,19 @@ pub(super) struct Dictionaries {
     values: HashMap<i64, ArrayRef>,
     /// By id, values and the deltas behind them that are not joined yet.
     pending: BTreeMap<i64, Vec<ArrayRef>>,
+    /// By id, what is kept of a dictionary beyond the frames that it came in, in bytes.
+    kept: HashMap<i64, u64>,
+    /// The sum of those.
+    total: u64,
+}
+
+/// What values cost to keep, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cost {
+    /// What was made of the input for them: decompressed buffers.
+    pub made: u64,
+    /// What they are themselves: a delta that waits to be joined.
+    pub waiting: u64,
 }
 
 impl Dictionaries {
@@ -32,7 +45,13 @@ impl Dictionaries {
                 return Err(ErrorKind::DictionaryId { id: field.id }.into());
             }
         }
-        Ok(Dictionaries { fields, values: HashMap::new(), pending: BTreeMap::new() })
+        Ok(Dictionaries {
+            fields,
+            values: HashMap::new(),
+            pending: BTreeMap::new(),
+            kept: HashMap::new(),
+            total: 0,
+        })
     }
 
     /// The place in the schema's walk of a dictionary's first field, and whether the
@@ -47,16 +66,26 @@ impl Dictionaries {
     }
 
     /// Takes new values: in place of the old ones, or behind them.
-    pub(super) fn insert(&mut self, id: i64, values: ArrayRef, is_delta: bool) {
-        match self.values.get(&id).filter(|_| is_delta) {
-            Some(before) => {
-                self.pending.entry(id).or_insert_with(|| vec![before.clone()]).push(values);
-            }
-            None => {
-                self.pending.remove(&id);
-                self.values.insert(id, values);
-            }
-        }
+    pub(super) fn insert(&mut self, id: i64, values: ArrayRef, is_delta: bool, cost: Cost) {
+        let Some(before) = self.values.get(&id).filter(|_| is_delta) else {
+            self.pending.remove(&id);
+            self.values.insert(id, values);
+            self.keep(id, cost.made);
+            return;
+        };
+        self.pending.entry(id).or_insert_with(|| vec![before.clone()]).push(values);
+        let so_far = self.kept.get(&id).copied().unwrap_or_default();
+        self.keep(id, so_far.saturating_add(cost.made).saturating_add(cost.waiting));
+    }
+
+    /// What is kept for later calls beyond the frames that it came in, in bytes.
+    pub(super) fn kept(&self) -> u64 {
+        self.total
+    }
+
+    fn keep(&mut self, id: i64, bytes: u64) {
+        let before = if bytes == 0 { self.kept.remove(&id) } else { self.kept.insert(id, bytes) };
+        self.total = self.total.saturating_sub(before.unwrap_or_default()).saturating_add(bytes);
     }
 
     /// Joins deltas to what they continue, before something is read that may use them: many
@@ -72,8 +101,15 @@ impl Dictionaries {
             let column = field.map(|field| field.column).unwrap_or_default();
             let name = wire.column_name(column);
             let max_rows_without_bytes = limits.max_rows_without_bytes;
-            let values = Join { copies, column, name, max_rows_without_bytes }.arrays(&parts)?;
+            let before = copies.expanded();
+            let join = &mut Join { copies: &mut *copies, column, name, max_rows_without_bytes };
+            let values = join.arrays(&parts)?;
             self.values.insert(id, values);
+            // The parts are gone, unless all but one of them were empty.
+            let joined = copies.expanded().saturating_sub(before);
+            if joined > 0 {
+                self.keep(id, joined);
+            }
         }
         Ok(())
     }

@@ -31,12 +31,13 @@ use crate::dataframe::{Batch, Column, DataFrame, OpaqueColumn, project_schema};
 use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
+use crate::nulls;
 use crate::wire::batch::BatchMeta;
-use crate::wire::envelope::{self, Next};
+use crate::wire::envelope::{self, Next, Prefixes};
 use crate::wire::message::{Header, Message};
 use crate::wire::opaque;
 use crate::wire::schema::WireSchema;
-use dictionaries::Dictionaries;
+use dictionaries::{Cost, Dictionaries};
 use reader::{Incoming, Reader};
 use trusted::Trust;
 
@@ -125,7 +126,10 @@ struct Stream {
     /// Of each column of the stream that is opaque, the sender's name of its type.
     opaque: Vec<Option<String>>,
     dictionaries: Dictionaries,
+    /// Bytes of the largest call that brought a dictionary.
+    dictionary_input: u64,
     metadata: Metadata,
+    prefixes: Prefixes,
 }
 
 impl Default for Decoder {
@@ -315,9 +319,12 @@ impl Decoder {
         self.copies.reset();
         let frame_bytes = frames.iter().flatten().map(|frame| frame.len() as u64);
         let input = frame_bytes.fold(messages.len() as u64, u64::saturating_add);
-        self.copies.max_expanded = Some(self.limits.expanded_bytes(input));
         self.end = None;
         let mut stream = self.stream.take();
+        let kept_input = stream.as_ref().map(|stream| stream.dictionary_input).unwrap_or_default();
+        self.copies.max_expanded = Some(self.limits.expanded_bytes(input.max(kept_input)));
+        self.copies.start_with(stream.as_ref().map(|stream| stream.dictionaries.kept()).unwrap_or_default());
+        let mut prefixes = stream.as_ref().map(|stream| stream.prefixes).unwrap_or_default();
         let limits = &self.limits;
         let mut work = Work {
             limits,
@@ -330,7 +337,7 @@ impl Decoder {
         let mut position = 0;
         let mut is_first = true;
         loop {
-            let envelope = match envelope::next(messages, position, limits)? {
+            let envelope = match envelope::next(messages, position, &mut prefixes, limits)? {
                 Next::Message(envelope) => envelope,
                 Next::End { end } => {
                     self.end = Some(end);
@@ -340,6 +347,7 @@ impl Decoder {
             };
             let start = envelope.start as u64;
             let metadata_end = envelope.metadata.end;
+            let first = Prefixes::of(&envelope);
             let flatbuffer = messages.get(envelope.metadata).unwrap_or_default();
             let message = Message::parse(flatbuffer, start, limits)?;
             position = work.incoming.start_message(metadata_end, message.body_length)?;
@@ -348,10 +356,14 @@ impl Decoder {
                     return Err(ErrorKind::SchemaRepeated { position: start }.into());
                 }
                 let wire = WireSchema::read(schema, limits)?;
+                // Another stream may have come before.
+                prefixes = first;
+                work.copies.start_with(0);
                 stream = Some(Stream::new(wire, self.projection.as_deref(), message.metadata())?);
             } else if let Some(meta) = BatchMeta::of(&message)? {
                 let stream = stream.as_mut().ok_or(ErrorKind::SchemaMissing { position: start })?;
                 if let Header::Dictionary { id, is_delta, .. } = message.header {
+                    stream.dictionary_input = stream.dictionary_input.max(input);
                     stream.dictionary(&meta, id, is_delta, &mut work)?;
                 } else {
                     let (columns, object) = stream.batch(&meta, &mut work)?;
@@ -364,13 +376,22 @@ impl Decoder {
             is_first = false;
         }
         work.incoming.finish()?;
-        let stream = stream.ok_or(ErrorKind::SchemaMissing { position: 0 })?;
+        let mut stream = stream.ok_or(ErrorKind::SchemaMissing { position: 0 })?;
+        stream.prefixes = prefixes;
+        let allowed = self.limits.expanded_bytes(stream.dictionary_input);
+        let requested = stream.dictionaries.kept();
+        if requested > allowed {
+            return Err(ErrorKind::Limit { limit: "max_expanded_bytes", requested, allowed }.into());
+        }
         let df = DataFrame::new_unchecked(stream.schema.clone(), batches)
             .with_message_metadata(stream.metadata.clone());
         self.stream = Some(stream);
         Ok(df)
     }
 }
+
+/// About what an array takes beside its buffers.
+const ARRAY_BYTES: u64 = 256;
 
 /// Columns, and the buffers of a whole object.
 type BatchParts = (Vec<Column>, Option<Vec<Buffer>>);
@@ -400,15 +421,20 @@ impl Stream {
         if field.nested > 0 {
             self.dictionaries.join_deltas(&self.wire, work.limits, work.copies)?;
         }
+        let before = work.copies.expanded();
         let mut reader = Reader::new(meta, &self.wire, &self.dictionaries, work);
         reader.start_dictionary(field.column, index);
         if !is_wanted {
             reader.skip(&field.value_type)?;
             return reader.finish();
         }
-        let values = reader.column(&field.value_type)?;
+        let name = self.wire.column_name(field.column);
+        let values = reader.column(&field.value_type).map_err(|error| error.inside(name))?;
         reader.finish()?;
-        self.dictionaries.insert(id, values, is_delta);
+        let arrays = (meta.nodes.len() as u64).saturating_mul(ARRAY_BYTES);
+        let made = work.copies.expanded().saturating_sub(before);
+        let cost = Cost { made, waiting: meta.body_length.saturating_add(arrays) };
+        self.dictionaries.insert(id, values, is_delta, cost);
         Ok(())
     }
 
@@ -431,7 +457,9 @@ impl Stream {
             if let Some(Some(type_name)) = self.opaque.get(index) {
                 opaque_columns.push((index, columns.len(), type_name));
             }
-            columns.push(Column::Native(reader.column(field.data_type())?));
+            let array = reader.column(field.data_type()).map_err(|error| error.inside(field.name()))?;
+            nulls::check_column(field, &array)?;
+            columns.push(Column::Native(array));
         }
         let mut payload = reader.payload(&self.wanted)?;
         reader.finish()?;
@@ -481,6 +509,18 @@ impl Stream {
         let type_name = |field: &FieldRef| opaque::is_marked(field).then(|| opaque::type_name(field));
         let opaque = wire.schema.fields().iter().map(type_name).collect();
         let dictionaries = Dictionaries::new(&wire, &wanted)?;
-        Ok(Stream { wire, schema, places, wanted, opaque, dictionaries, metadata })
+        let prefixes = Prefixes::default();
+        let dictionary_input = 0;
+        Ok(Stream {
+            wire,
+            schema,
+            places,
+            wanted,
+            opaque,
+            dictionaries,
+            dictionary_input,
+            metadata,
+            prefixes,
+        })
     }
 }

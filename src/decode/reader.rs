@@ -12,8 +12,8 @@ use crate::compression::{self, Undone};
 use crate::copies::{CopyBudget, CopyReason};
 use crate::error::{Error, ErrorKind, Part, Result};
 use crate::limits::Limits;
-use crate::wire::batch::{BatchMeta, Span, numbers};
-use crate::wire::envelope::{self, Next};
+use crate::wire::batch::{BatchMeta, Places, Span, numbers};
+use crate::wire::envelope::{self, Next, Prefixes};
 use crate::wire::message::Message;
 use crate::wire::opaque::WHOLE_OBJECT;
 use crate::wire::schema::WireSchema;
@@ -85,7 +85,9 @@ impl<'h> Incoming<'h> {
     fn wrong_count(&self) -> Error {
         let mut expected = 0usize;
         let mut position = 0;
-        while let Ok(Next::Message(envelope)) = envelope::next(self.messages, position, self.limits) {
+        let prefixes = &mut Prefixes::default();
+        while let Ok(Next::Message(envelope)) = envelope::next(self.messages, position, prefixes, self.limits)
+        {
             position = envelope.metadata.end;
             let flatbuffer = self.messages.get(envelope.metadata).unwrap_or_default();
             let Ok(message) = Message::parse(flatbuffer, 0, self.limits) else { break };
@@ -114,9 +116,12 @@ pub(super) struct Reader<'r, 'd> {
     node: usize,
     buffer: usize,
     variadic: usize,
-    /// Bytes of the buffers so far. Buffers do not overlap, so that they are no more than the
-    /// body has, and no byte of it is looked at twice.
-    bytes: u64,
+    /// The places of the buffers so far. They do not overlap, so that no byte of the body is
+    /// looked at twice, and one that is changed in place changes nothing else.
+    places: Places,
+    /// Of a body whose buffers do not ascend, whether it was searched for buffers that overlap,
+    /// and two that do.
+    overlap: Option<Option<(usize, usize)>>,
 }
 
 /// The length and null count of an array.
@@ -148,7 +153,8 @@ impl<'r, 'd> Reader<'r, 'd> {
             node: 0,
             buffer: 0,
             variadic: 0,
-            bytes: 0,
+            places: meta.places(),
+            overlap: None,
         }
     }
 
@@ -297,17 +303,25 @@ impl<'r, 'd> Reader<'r, 'd> {
         })
     }
 
-    /// The payload of the wanted opaque columns, by column, and that of a whole object, if it is as
-    /// it was written.
+    /// The payload of the wanted opaque columns, by column, and that of a whole object.
+    ///
+    /// A note lists what was opaque when it was written: if the payload is not as it was, each
+    /// of these has lost its own, whatever the schema says of it by now.
     pub(super) fn payload(&mut self, wanted: &[bool]) -> Result<BTreeMap<usize, Vec<Buffer>>> {
-        if self.meta.note.is_none() {
-            return Ok(BTreeMap::new());
+        let Some(note) = &self.meta.note else { return Ok(BTreeMap::new()) };
+        let is_wanted = |column: usize| column == WHOLE_OBJECT || wanted.get(column) == Some(&true);
+        if !note.fits(self.meta.body_length, self.places.end()) {
+            return match note.columns().find(|(column, _)| is_wanted(*column)) {
+                Some((column, _)) => {
+                    Err(ErrorKind::PayloadLost { column: self.wire.column_name(column).to_owned() }.into())
+                }
+                None => Ok(BTreeMap::new()),
+            };
         }
-        let Some(note) = self.meta.payload(&self.meta.declared()?) else { return Ok(BTreeMap::new()) };
         let mut payload = BTreeMap::new();
         for (column, spans) in note.columns() {
             self.column = column;
-            let is_wanted = column == WHOLE_OBJECT || wanted.get(column) == Some(&true);
+            let is_wanted = is_wanted(column);
             let mut buffers = Vec::new();
             for span in spans {
                 let frame = if span.length == 0 { Buffer::default() } else { self.incoming.next(span)? };
@@ -371,11 +385,30 @@ impl<'r, 'd> Reader<'r, 'd> {
         };
         self.buffer = index.saturating_add(1);
         let span = self.meta.span(entry).ok_or_else(|| self.meta.outside(index, self.name()))?;
-        self.bytes = self.bytes.saturating_add(span.length);
-        if self.bytes > self.meta.body_length {
-            return Err(self.meta.outside(index, self.name()));
+        if span.length > 0 && !self.places.take(&span) {
+            self.misplaced(index, &span)?;
         }
         Ok(span)
+    }
+
+    /// Tells a permuted layout, which is as good as any, from buffers that overlap: once for the
+    /// whole message.
+    #[cold]
+    fn misplaced(&mut self, index: usize, span: &Span) -> Result<()> {
+        if let Some(expected) = self.places.expected() {
+            return Err(self.meta.moved(index, expected, self.name()));
+        }
+        let meta = self.meta;
+        match *self.overlap.get_or_insert_with(|| meta.overlap()) {
+            // The later one does not ascend either: its column is the current one then.
+            Some((other, buffer)) if buffer <= index => {
+                Err(self.meta.overlapping((other, buffer), self.name()))
+            }
+            _ => {
+                self.places.take_before(span);
+                Ok(())
+            }
+        }
     }
 
     fn claim(&mut self, reason: CopyReason, bytes: usize) -> Result<()> {

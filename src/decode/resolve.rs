@@ -9,6 +9,7 @@ use crate::copies::CopyBudget;
 use crate::dataframe::{Column, DataFrame};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::nulls;
 use crate::pandas;
 use crate::pickle::Pickle;
 use crate::wire::opaque::{self, Mark};
@@ -97,6 +98,8 @@ fn column(
             let (expected, found) = (piece.len(), array.len());
             return Err(ErrorKind::RowCount { batch, column: index, expected, found }.into());
         }
+        // The field is the mark's word, and the pickle may be of anything.
+        original.as_ref().map_or(Ok(()), |field| nulls::check_column(field, &array))?;
         arrays.push(array);
     }
     Ok(original.map(|field| (field, arrays)))

@@ -25,6 +25,7 @@ use crate::copies::{CopyBudget, CopyReport};
 use crate::dataframe::{Batch, Column, DataFrame, OpaqueColumn, check_same_schema};
 use crate::error::{ErrorKind, Result};
 use crate::frames::Frames;
+use crate::nulls;
 use crate::pickle::Forms;
 use crate::wire::batch::Span;
 use crate::wire::opaque::{self, MESSAGE_KEY, NoteParts};
@@ -44,7 +45,8 @@ pub use carriage::{Carriage, Target};
 ///
 /// # Errors
 ///
-/// [`ErrorKind::DictionaryOfDictionary`] for a type that Arrow IPC cannot say.
+/// [`ErrorKind::DictionaryOfDictionary`] for a type that Arrow IPC cannot say;
+/// [`ErrorKind::Nulls`] in a field that says it has none.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -214,7 +216,8 @@ impl Encoder {
     /// # Errors
     ///
     /// [`ErrorKind::CopyLimit`], [`ErrorKind::DictionaryOfDictionary`],
-    /// [`ErrorKind::CodecDisabled`], [`ErrorKind::Inexact`].
+    /// [`ErrorKind::CodecDisabled`], [`ErrorKind::Inexact`]; [`ErrorKind::Nulls`] in a field that
+    /// says it has none, which no reader would take.
     pub fn encode(&mut self, df: &DataFrame) -> Result<Frames> {
         self.copies.reset();
         let df = &*self.rules.apply(df, &mut self.copies)?;
@@ -262,7 +265,7 @@ impl Encoder {
     /// # Errors
     ///
     /// [`ErrorKind::Unstarted`], [`ErrorKind::SchemaMismatch`], [`ErrorKind::CopyLimit`],
-    /// [`ErrorKind::Inexact`].
+    /// [`ErrorKind::Inexact`], [`ErrorKind::Nulls`].
     /// After an error the stream is as it was before the call.
     pub fn encode_batch(&mut self, batch: &RecordBatch) -> Result<Frames> {
         self.copies.reset();
@@ -389,7 +392,12 @@ impl Encoder {
                         ErrorKind::PayloadLost { column: schema.column_name(index).to_owned() }.into()
                     );
                 }
-                ColumnRef::Native(array) => walk.array(array)?,
+                ColumnRef::Native(array) => {
+                    if let Some(field) = schema.schema.fields().get(index) {
+                        nulls::check_column(field, array)?;
+                    }
+                    walk.array(array).map_err(|error| error.inside(schema.column_name(index)))?;
+                }
                 ColumnRef::Opaque(opaque) => {
                     walk.null(opaque.num_rows());
                     opaque_columns.push((index, opaque));
@@ -433,7 +441,8 @@ impl Encoder {
             trim,
             carried,
         };
-        walk.array(&update.values)?;
+        let name = schema.column_name(field.column);
+        walk.array(&update.values).map_err(|error| error.inside(name))?;
         for met in std::mem::take(&mut body.dictionaries) {
             self.push_dictionary(schema, dictionaries, out, met, trim)?;
         }

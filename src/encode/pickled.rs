@@ -11,6 +11,7 @@ use super::unify;
 use crate::copies::CopyBudget;
 use crate::dataframe::{Batch, Column, DataFrame, OpaqueColumn};
 use crate::error::{ErrorKind, Result};
+use crate::nulls;
 use crate::pandas;
 use crate::pickle::{Forms, Pickler, dtype_name};
 use crate::wire::opaque::{self, Mark};
@@ -209,6 +210,7 @@ impl Plan {
         dtype: &str,
         copies: &mut CopyBudget,
     ) -> Result<Column> {
+        nulls::check_column(field, array)?;
         let mut claim = |reason, bytes| copies.claim(index, field.name(), reason, bytes);
         let buffers = Pickler::new(self.forms, field.name(), &mut claim).pickle(array, field)?;
         Ok(Column::Opaque(OpaqueColumn::new(dtype, array.len(), buffers)))

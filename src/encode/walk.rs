@@ -4,7 +4,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_array::*;
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, UnionMode};
+use arrow_schema::{ArrowError, DataType, Field, UnionMode};
 
 use super::body::{Body, MetDictionary};
 use super::measure::bytes_of;
@@ -12,6 +12,7 @@ use super::slices::{self, Carried, Trim};
 use crate::compression::{self, Compression};
 use crate::copies::{CopyBudget, CopyReason};
 use crate::error::{Error, ErrorKind, Result};
+use crate::nulls::{self, Hidden};
 use crate::wire::batch::Span;
 use crate::wire::schema::WireSchema;
 
@@ -67,32 +68,33 @@ impl Walk<'_> {
                 let length = array.len() * usize::try_from(*width).unwrap_or(0);
                 self.bytes_buffer(array.values().slice_with_length(0, length))
             }
-            List(_) => self.list(array.as_list::<i32>()),
-            LargeList(_) => self.list(array.as_list::<i64>()),
-            ListView(_) => self.list_view(array.as_list_view::<i32>()),
-            LargeListView(_) => self.list_view(array.as_list_view::<i64>()),
-            FixedSizeList(_, size) => {
+            List(field) => self.list(field, array.as_list::<i32>()),
+            LargeList(field) => self.list(field, array.as_list::<i64>()),
+            ListView(field) => self.list_view(field, array.as_list_view::<i32>()),
+            LargeListView(field) => self.list_view(field, array.as_list_view::<i64>()),
+            FixedSizeList(field, size) => {
                 let array = array.as_fixed_size_list();
                 self.node_and_validity(array)?;
-                let rows = array.len() * usize::try_from(*size).unwrap_or(0);
-                self.rows(array.values(), 0, rows)
+                let size = usize::try_from(*size).unwrap_or(0);
+                self.rows(field, array.values(), 0, array.len() * size, Hidden::Lists(array.nulls(), size))
             }
-            Struct(_) => {
+            Struct(fields) => {
                 let array = array.as_struct();
                 self.node_and_validity(array)?;
-                array.columns().iter().try_for_each(|column| self.array(column))
+                let mut columns = fields.iter().zip(array.columns());
+                columns.try_for_each(|(field, column)| self.child(field, column, Hidden::Rows(array.nulls())))
             }
-            Map(..) => {
+            Map(field, _) => {
                 let array = array.as_map();
                 self.node_and_validity(array)?;
-                self.offsets_and_rows(array.offsets(), array.entries())
+                self.offsets_and_rows(array.offsets(), field, array.entries())
             }
             Union(_, mode) => self.union(array.as_union(), *mode),
             Dictionary(..) => self.dictionary(array),
-            RunEndEncoded(ends, _) => match ends.data_type() {
-                Int16 => self.runs::<Int16Type>(array),
-                Int32 => self.runs::<Int32Type>(array),
-                _ => self.runs::<Int64Type>(array),
+            RunEndEncoded(ends, values) => match ends.data_type() {
+                Int16 => self.runs::<Int16Type>(values, array),
+                Int32 => self.runs::<Int32Type>(values, array),
+                _ => self.runs::<Int64Type>(values, array),
             },
             // Every other type is primitive, and was matched above.
             _ => Ok(()),
@@ -140,15 +142,16 @@ impl Walk<'_> {
         buffers.into_iter().try_for_each(|buffer| self.bytes_buffer(buffer))
     }
 
-    fn list<O: OffsetSizeTrait>(&mut self, array: &GenericListArray<O>) -> Result<()> {
+    fn list<O: OffsetSizeTrait>(&mut self, field: &Field, array: &GenericListArray<O>) -> Result<()> {
         self.node_and_validity(array)?;
-        self.offsets_and_rows(array.offsets(), array.values())
+        self.offsets_and_rows(array.offsets(), field, array.values())
     }
 
     /// The offsets of a list or a map, and the rows of its child that they span.
     fn offsets_and_rows<O: OffsetSizeTrait>(
         &mut self,
         offsets: &OffsetBuffer<O>,
+        field: &Field,
         child: &dyn Array,
     ) -> Result<()> {
         let (first, last) = (offsets.first().as_usize(), offsets.last().as_usize());
@@ -157,14 +160,18 @@ impl Walk<'_> {
         let front = bytes_of(child, 0, first, allowance.left_of(offset_bytes));
         if allowance.allows(front, offset_bytes) {
             self.buffer::<O>(offsets.inner().inner().clone())?;
-            self.carrying(front, |walk| walk.rows(child, 0, last))
+            self.carrying(front, |walk| walk.rows(field, child, 0, last, Hidden::Nothing))
         } else {
             self.rebased(offsets)?;
-            self.rows(child, first, last - first)
+            self.rows(field, child, first, last - first, Hidden::Nothing)
         }
     }
 
-    fn list_view<O: OffsetSizeTrait>(&mut self, array: &GenericListViewArray<O>) -> Result<()> {
+    fn list_view<O: OffsetSizeTrait>(
+        &mut self,
+        field: &Field,
+        array: &GenericListViewArray<O>,
+    ) -> Result<()> {
         self.node_and_validity(array)?;
         let plan = slices::list_view(array, self.allowance(array.data_type()));
         self.claim(CopyReason::Rebased, plan.rebased_bytes)?;
@@ -173,7 +180,7 @@ impl Walk<'_> {
         let (offsets, child) = plan.apply(array).map_err(|e| self.arrow(e))?;
         self.buffer::<O>(offsets)?;
         self.buffer::<O>(array.sizes().inner().clone())?;
-        self.carrying(carried, |walk| walk.array(child.as_ref()))
+        self.carrying(carried, |walk| walk.child(field, child.as_ref(), Hidden::Nothing))
     }
 
     fn union(&mut self, array: &UnionArray, mode: UnionMode) -> Result<()> {
@@ -181,7 +188,10 @@ impl Walk<'_> {
         self.body.node(array.len(), 0);
         self.buffer::<i8>(array.type_ids().inner().clone())?;
         if mode == UnionMode::Sparse {
-            return fields.iter().try_for_each(|(id, _)| self.rows(array.child(id), 0, array.len()));
+            let rows = array.len();
+            let mut children = fields.iter().map(|(id, field)| (field, array.child(id)));
+            return children
+                .try_for_each(|(field, child)| self.rows(field, child, 0, rows, Hidden::Anything));
         }
         let plan = slices::dense_union(array, self.allowance(array.data_type()));
         self.claim(CopyReason::Rebased, plan.rebased_bytes)?;
@@ -189,7 +199,10 @@ impl Walk<'_> {
         let carried = plan.carried_bytes;
         let (offsets, children) = plan.apply(array).map_err(|e| self.arrow(e))?;
         self.buffer::<i32>(offsets)?;
-        self.carrying(carried, |walk| children.iter().try_for_each(|child| walk.array(child)))
+        let mut children = fields.iter().zip(&children);
+        self.carrying(carried, |walk| {
+            children.try_for_each(|((_, field), child)| walk.child(field, child, Hidden::Anything))
+        })
     }
 
     fn dictionary(&mut self, array: &dyn Array) -> Result<()> {
@@ -210,7 +223,7 @@ impl Walk<'_> {
         self.array(keys.as_deref().unwrap_or(dictionary.keys()))
     }
 
-    fn runs<R: RunEndIndexType>(&mut self, array: &dyn Array) -> Result<()> {
+    fn runs<R: RunEndIndexType>(&mut self, field: &Field, array: &dyn Array) -> Result<()> {
         let Some(array) = array.as_any().downcast_ref::<RunArray<R>>() else { return Ok(()) };
         self.body.node(array.len(), 0);
         let ends = array.run_ends();
@@ -233,7 +246,7 @@ impl Walk<'_> {
             let cut: ScalarBuffer<R::Native> = used.iter().map(cut).collect::<Vec<_>>().into();
             self.buffer::<R::Native>(cut.into_inner())?;
         }
-        self.rows(array.values(), first, count)
+        self.rows(field, array.values(), first, count, Hidden::Nothing)
     }
 
     /// How much rows of a type inside may carry for nothing.
@@ -251,13 +264,26 @@ impl Walk<'_> {
         result
     }
 
-    /// Some rows of an array.
-    fn rows(&mut self, array: &dyn Array, first: usize, count: usize) -> Result<()> {
+    /// Some rows of an array inside another one.
+    fn rows(
+        &mut self,
+        field: &Field,
+        array: &dyn Array,
+        first: usize,
+        count: usize,
+        hidden: Hidden<'_>,
+    ) -> Result<()> {
         if first == 0 && count == array.len() {
-            self.array(array)
+            self.child(field, array, hidden)
         } else {
-            self.array(array.slice(first, count).as_ref())
+            self.child(field, array.slice(first, count).as_ref(), hidden)
         }
+    }
+
+    /// An array inside another one, which hides some of its rows.
+    fn child(&mut self, field: &Field, array: &dyn Array, hidden: Hidden<'_>) -> Result<()> {
+        nulls::check_child(field, array, hidden)?;
+        self.array(array).map_err(|error| error.inside(field.name()))
     }
 
     fn rebased<O: OffsetSizeTrait>(&mut self, offsets: &OffsetBuffer<O>) -> Result<()> {

@@ -308,7 +308,7 @@ enum Layout {
 
 /// The flatbuffer of a header's message, which is its only one.
 fn flatbuffer<'h>(header: &'h [u8], limits: &Limits) -> Result<Cow<'h, [u8]>> {
-    let Next::Message(envelope) = envelope::next(header, 0, limits)? else {
+    let Next::Message(envelope) = envelope::first(header, limits)? else {
         let (needed, available) = (8, header.len() as u64);
         return Err(ErrorKind::Truncated { part: Part::Metadata, position: 0, needed, available }.into());
     };

@@ -9,7 +9,7 @@ use crate::content::Content;
 use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
-use crate::wire::envelope::{self, Next};
+use crate::wire::envelope::{self, Next, Prefixes};
 use crate::wire::file::{Block, Footer, MAGIC};
 use crate::wire::message::{Header, Message};
 use crate::wire::schema::WireSchema;
@@ -240,7 +240,7 @@ fn read_block(
     let body = number(block.metadata_length).and_then(|length| start.checked_add(length));
     let body = body.filter(|body| *body <= file.len()).ok_or_else(outside)?;
     let messages = file.get(..body).unwrap_or_default();
-    let Next::Message(envelope) = envelope::next(messages, start, limits)? else {
+    let Next::Message(envelope) = envelope::next(messages, start, &mut Prefixes::default(), limits)? else {
         return Err(ErrorKind::Truncated {
             part: Part::Metadata,
             position: block.offset,

@@ -10,7 +10,7 @@ use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
 use crate::wire::batch::{BatchMeta, Span};
-use crate::wire::envelope::{self, Next};
+use crate::wire::envelope::{self, LONG, Next, Prefixes, SHORT};
 use crate::wire::message::Message;
 use crate::wire::tensor;
 use crate::wire::{ALIGNMENT, CONTINUATION};
@@ -24,8 +24,7 @@ use crate::words::Words;
 /// The receiver hands out the memory that the next bytes belong in, so that they land where
 /// they stay. A body of 64 KiB and more gets a region of its own ([`ReceiveMemory`]), in which
 /// every buffer of 64 KiB and more lies at a multiple of 64, wherever the sender's padding put
-/// it (unless buffers overlap, which decoding refuses); what is smaller may be moved once more,
-/// which [`staged_bytes`](Self::staged_bytes) counts.
+/// it; what is smaller may be moved once more, which [`staged_bytes`](Self::staged_bytes) counts.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -68,8 +67,8 @@ pub struct StreamReceiver {
     received: u64,
     /// Bytes of the memory that was handed out last.
     handed_out: usize,
-    /// Whether prefixes have 8 bytes, as far as is known.
-    long_prefix: bool,
+    /// The prefixes of the messages so far: what comes next has at least as many bytes.
+    prefixes: Prefixes,
     /// Whether the message being received is all of the stream: a tensor.
     is_whole: bool,
     staged: u64,
@@ -126,9 +125,7 @@ impl StreamReceiver {
 
     /// Asks for up to so many bytes more than the next message is known to need, so that many
     /// small messages arrive at once. 0, the default, takes no byte that follows the stream;
-    /// [`leftover`](Self::leftover) has those that were. (Only a stream whose messages have the
-    /// prefixes of today and whose end marker is that of Arrow before 0.15, which no writer
-    /// makes, is read 4 bytes too far.)
+    /// [`leftover`](Self::leftover) has those that were.
     pub fn with_read_ahead(mut self, bytes: usize) -> Self {
         self.read_ahead = bytes;
         self
@@ -176,7 +173,7 @@ impl StreamReceiver {
             }
             State::Metadata => {
                 self.block.align();
-                metadata_needed(self.block.pending(), self.long_prefix, &self.limits)
+                metadata_needed(self.block.pending(), self.prefixes, &self.limits)
             }
         };
         let (space, moved) = self.block.space(needed, self.read_ahead)?;
@@ -225,7 +222,7 @@ impl StreamReceiver {
                     return Ok(());
                 }
                 // It says what is missing: all that is there was not enough.
-                pending => match envelope::next(pending, 0, &self.limits) {
+                pending => match envelope::next(pending, 0, &mut self.prefixes, &self.limits) {
                     Err(error) => Err(error.moved_by(start)),
                     // `next` has not been asked for what is there.
                     Ok(_) => return Ok(()),
@@ -275,7 +272,7 @@ impl StreamReceiver {
         if self.is_finished() {
             self.state = State::Metadata;
             self.position = 0;
-            self.long_prefix = false;
+            self.prefixes = Prefixes::default();
             self.is_whole = false;
         }
     }
@@ -322,14 +319,15 @@ impl StreamReceiver {
     fn metadata(&mut self) -> Result<Option<Frames>> {
         let start = self.position;
         let bytes = self.block.pending();
-        let needed = metadata_needed(bytes, self.long_prefix, &self.limits);
+        let needed = metadata_needed(bytes, self.prefixes, &self.limits);
         if !bytes.is_empty() {
             self.check_stream(start.saturating_add(needed as u64))?;
         }
         if bytes.len() < needed {
             return Ok(None);
         }
-        let envelope = match envelope::next(bytes, 0, &self.limits).map_err(|error| error.moved_by(start))? {
+        let next = envelope::next(bytes, 0, &mut self.prefixes, &self.limits);
+        let envelope = match next.map_err(|error| error.moved_by(start))? {
             Next::Message(envelope) => envelope,
             Next::End { end } => {
                 self.state = State::Ended { marked: true };
@@ -339,7 +337,6 @@ impl StreamReceiver {
             Next::Nothing => return Ok(None),
         };
         let end = envelope.metadata.end;
-        self.long_prefix = bytes.starts_with(&CONTINUATION);
         let flatbuffer = tensor::readable(bytes.get(envelope.metadata).unwrap_or_default());
         let message = Message::parse(&flatbuffer, start, &self.limits)?;
         let body_length = message.body_length;
@@ -420,11 +417,9 @@ impl StreamReceiver {
 }
 
 /// Bytes from a message's start that must be there to know more: its prefix, then its metadata.
-fn metadata_needed(pending: &[u8], long_prefix: bool, limits: &Limits) -> usize {
-    const SHORT: usize = 4;
-    const LONG: usize = 8;
+fn metadata_needed(pending: &[u8], prefixes: Prefixes, limits: &Limits) -> usize {
     let (prefix, length) = match pending.split_first_chunk::<SHORT>() {
-        None if long_prefix => return LONG,
+        None if prefixes.had_long => return LONG,
         None => return SHORT,
         Some((&CONTINUATION, rest)) => match rest.first_chunk::<SHORT>() {
             None => return LONG,

@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
 use crate::wire::batch::Span;
-use crate::wire::envelope::{self, Next};
+use crate::wire::envelope::{self, Next, Prefixes};
 use crate::wire::message::Message;
 use crate::wire::tensor;
 
@@ -109,8 +109,9 @@ pub(super) fn take_apart(stream: &Buffer, limits: &Limits) -> Result<(Frames, Op
     let mut header = Vec::new();
     let mut frames = Vec::new();
     let mut position = 0;
+    let mut prefixes = Prefixes::default();
     let end = loop {
-        match envelope::next(stream, position, limits)? {
+        match envelope::next(stream, position, &mut prefixes, limits)? {
             Next::Nothing => break None,
             Next::End { end } => {
                 header.extend_from_slice(stream.get(position..end).unwrap_or_default());
@@ -258,8 +259,9 @@ pub(super) fn messages(
 ) -> Result<(Vec<Planned>, Option<std::ops::Range<usize>>)> {
     let mut planned = Vec::new();
     let mut position = 0;
+    let mut prefixes = Prefixes::default();
     loop {
-        match envelope::next(header, position, limits)? {
+        match envelope::next(header, position, &mut prefixes, limits)? {
             Next::Nothing => return Ok((planned, None)),
             Next::End { end } => return Ok((planned, Some(position..end))),
             Next::Message(envelope) => {

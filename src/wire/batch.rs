@@ -3,6 +3,7 @@
 use arrow_ipc::{BodyCompressionMethod, CompressionType};
 use flatbuffers::Vector;
 
+use super::ALIGNMENT;
 use super::message::{Header, Message};
 use super::opaque::{self, MessageNote};
 use crate::compression::Codec;
@@ -52,6 +53,72 @@ pub(crate) struct Span {
     pub offset: u64,
     /// Its length.
     pub length: u64,
+}
+
+impl Span {
+    /// Where it ends. A span that was checked lies inside a body, so that this is a number.
+    fn end(&self) -> u64 {
+        self.offset.saturating_add(self.length)
+    }
+}
+
+/// Where buffers may lie that come in the order of the metadata: behind each other, as almost
+/// every writer lays them out. One comparison for each shows that they do.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places {
+    /// Where the buffers so far end.
+    end: u64,
+    /// What this crate pads to, less one; 0 for other writers.
+    padding: u64,
+}
+
+impl Places {
+    /// Takes the place of the next buffer, which is not empty, if that is behind those so far;
+    /// in a body of this crate, if it is where this crate puts it.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, span: &Span) -> bool {
+        let is_free = span.offset >= self.end && (self.padding == 0 || span.offset == self.end);
+        if is_free {
+            self.end = span.end().saturating_add(self.padding) & !self.padding;
+        }
+        is_free
+    }
+
+    /// Where the next buffer has to lie, in a body of this crate.
+    pub(crate) fn expected(&self) -> Option<u64> {
+        (self.padding > 0).then_some(self.end)
+    }
+
+    /// Takes the place of a buffer that lies before others, and overlaps none.
+    pub(crate) fn take_before(&mut self, span: &Span) {
+        self.end = self.end.max(span.end());
+    }
+
+    /// Where the buffers so far end; in a body of this crate, with their padding.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+}
+
+/// Two of these spans that overlap, the earlier one in the list first. Empty ones overlap nothing.
+pub(crate) fn overlap(spans: &[Span]) -> Option<(usize, usize)> {
+    let mut end = 0;
+    let ascend = spans.iter().filter(|span| span.length > 0).all(|span| {
+        let is_behind = span.offset >= end;
+        end = span.end();
+        is_behind
+    });
+    if ascend {
+        return None;
+    }
+    let mut order: Vec<(usize, &Span)> = spans.iter().enumerate().collect();
+    order.retain(|(_, span)| span.length > 0);
+    order.sort_by_key(|(_, span)| span.offset);
+    // Neighbours are enough: what overlaps anything overlaps the one that starts next.
+    order.windows(2).find_map(|pair| match pair {
+        [(a, first), (b, second)] if second.offset < first.end() => Some((*a.min(b), *a.max(b))),
+        _ => None,
+    })
 }
 
 impl<'a> BatchMeta<'a> {
@@ -117,33 +184,96 @@ impl<'a> BatchMeta<'a> {
         ErrorKind::BufferOutside { column: column.to_owned(), buffer: index, offset, length, body }.into()
     }
 
-    /// Where the declared buffers lie, empty ones included. They have no more bytes than the
-    /// body: buffers do not overlap.
-    pub(crate) fn declared(&self) -> Result<Vec<Span>> {
-        let mut left = self.body_length;
+    /// The places of the buffers, before the first one.
+    pub(crate) fn places(&self) -> Places {
+        // A note of another body says that something re-wrote the message, in a layout of its own.
+        let is_ours = self.note.as_ref().is_some_and(|note| note.body_length() == self.body_length);
+        Places { end: 0, padding: if is_ours { (ALIGNMENT as u64).saturating_sub(1) } else { 0 } }
+    }
+
+    /// The error that a buffer does not lie where this crate would have put it.
+    #[cold]
+    pub(crate) fn moved(&self, index: usize, expected: u64, column: &str) -> Error {
+        let offset = self.span_at(index).offset;
+        ErrorKind::BufferMoved { column: column.to_owned(), buffer: index, offset, expected }.into()
+    }
+
+    /// Two declared buffers that overlap, the earlier one first.
+    #[cold]
+    pub(crate) fn overlap(&self) -> Option<(usize, usize)> {
+        // One that lies outside is told when it is met.
+        let spans = (0..self.buffers.len()).map(|index| self.span_at(index));
+        overlap(&spans.collect::<Vec<_>>())
+    }
+
+    /// The error that two declared buffers overlap, the later of which belongs to this column.
+    #[cold]
+    pub(crate) fn overlapping(&self, (other, buffer): (usize, usize), column: &str) -> Error {
+        overlapping((other, &self.span_at(other)), (buffer, &self.span_at(buffer)), column)
+    }
+
+    /// A declared buffer's place; that of an empty one if it does not lie inside the body.
+    fn span_at(&self, index: usize) -> Span {
+        let span = self.buffers.get(index).and_then(|entry| self.span(entry));
+        span.unwrap_or(Span { offset: 0, length: 0 })
+    }
+
+    /// Where the declared buffers lie, empty ones included, and where the last one ends. None
+    /// overlaps another. The columns of buffers are named in errors.
+    pub(crate) fn declared<'n>(&self, column: impl Fn(usize) -> &'n str) -> Result<(Vec<Span>, u64)> {
+        let mut places = self.places();
+        let mut ascend = true;
         let mut spans = Vec::with_capacity(self.buffers.len());
         for (index, entry) in self.buffers.iter().enumerate() {
-            let span = self.span(entry).ok_or_else(|| self.outside(index, ""))?;
-            left = left.checked_sub(span.length).ok_or_else(|| self.outside(index, ""))?;
+            let span = self.span(entry).ok_or_else(|| self.outside(index, column(index)))?;
+            if span.length > 0 && !places.take(&span) {
+                if let Some(expected) = places.expected() {
+                    return Err(self.moved(index, expected, column(index)));
+                }
+                ascend = false;
+                places.take_before(&span);
+            }
             spans.push(span);
         }
-        Ok(spans)
+        if !ascend && let Some(pair) = overlap(&spans) {
+            return Err(self.overlapping(pair, column(pair.1)));
+        }
+        Ok((spans, places.end()))
     }
 
     /// The frames of the body in order: every non-empty declared buffer, then the opaque
     /// columns' payload, if it is as our note says.
     pub(crate) fn frames(&self) -> Result<Vec<Span>> {
-        let mut frames = self.declared()?;
+        let (mut frames, end) = self.declared(|_| "")?;
         frames.retain(|span| span.length > 0);
-        if let Some(note) = self.payload(&frames) {
+        if let Some(note) = self.payload(end) {
             frames.extend(note.spans().filter(|span| span.length > 0));
         }
         Ok(frames)
     }
 
-    /// The note that says where the opaque columns' payload lies behind these declared buffers,
-    /// if there is one and it is of this body.
-    pub(crate) fn payload(&self, declared: &[Span]) -> Option<&MessageNote> {
-        self.note.as_ref().filter(|note| note.fits(self.body_length, declared))
+    /// The note that says where the opaque columns' payload lies behind declared buffers that
+    /// end there, if there is one and it is of this body.
+    pub(crate) fn payload(&self, end: u64) -> Option<&MessageNote> {
+        self.note.as_ref().filter(|note| note.fits(self.body_length, end))
     }
+}
+
+/// The error that two buffers overlap, the later of which belongs to this column.
+#[cold]
+pub(crate) fn overlapping(
+    (other, other_span): (usize, &Span),
+    (buffer, span): (usize, &Span),
+    column: &str,
+) -> Error {
+    ErrorKind::BufferOverlap {
+        column: column.to_owned(),
+        buffer,
+        offset: span.offset,
+        length: span.length,
+        other,
+        other_offset: other_span.offset,
+        other_length: other_span.length,
+    }
+    .into()
 }

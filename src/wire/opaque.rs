@@ -17,7 +17,7 @@ use super::envelope::{self, Next};
 use super::json::{entries, parse};
 use super::message::{Header, Message};
 use super::schema::WireSchema;
-use super::{ALIGNMENT, padded, write};
+use super::{padded, write};
 use crate::compression::Codec;
 use crate::error::Result;
 use crate::limits::Limits;
@@ -136,7 +136,7 @@ fn read_field(base64: &str, limits: &Limits) -> Option<Field> {
     let message = BASE64.decode(base64).ok()?;
     // A flatbuffer is read where it is aligned.
     let message = Buffer::from_slice_ref(message);
-    let Next::Message(envelope) = envelope::next(&message, 0, limits).ok()? else { return None };
+    let Next::Message(envelope) = envelope::first(&message, limits).ok()? else { return None };
     let flatbuffer = message.get(envelope.metadata)?;
     let Header::Schema(schema) = Message::parse(flatbuffer, 0, limits).ok()?.header else { return None };
     let schema = WireSchema::read(schema, limits).ok()?.schema;
@@ -153,25 +153,21 @@ pub(crate) struct MessageNote {
 }
 
 impl MessageNote {
-    /// Whether the body is as it was when the note was written: its length, and payload
-    /// that starts behind the declared buffers, aligned, ascending, up to the body's end.
-    /// Anything else re-wrote the body, and the note's offsets point at other data.
-    pub(crate) fn fits(&self, body_length: u64, declared: &[Span]) -> bool {
-        let end_of = |span: &Span| span.offset.checked_add(span.length);
-        let mut end = match declared.iter().map(end_of).try_fold(0, |max, end| Some(max.max(end?))) {
-            Some(end) => end,
-            None => return false,
-        };
+    /// The length of the body that the note was written for.
+    pub(crate) fn body_length(&self) -> u64 {
+        self.body_length
+    }
+
+    /// Whether the body is as it was when the note was written: its length, and payload frames
+    /// each at the next multiple of 64 behind the declared buffers, which end there, up to the
+    /// body's end. Anything else re-wrote the body, and the note's offsets point at other data.
+    pub(crate) fn fits(&self, body_length: u64, declared_end: u64) -> bool {
+        let mut end = padded(declared_end);
         for span in self.spans() {
-            if !span.offset.is_multiple_of(ALIGNMENT as u64) || span.offset < end {
-                return false;
-            }
-            match end_of(&span) {
-                Some(next) => end = next,
-                None => return false,
-            }
+            let place = end.filter(|end| *end == span.offset);
+            end = place.and_then(|place| padded(place.checked_add(span.length)?));
         }
-        self.body_length == body_length && padded(end) == Some(body_length)
+        self.body_length == body_length && end == Some(body_length)
     }
 
     /// The payload frames of all columns, in order; empty ones included.

@@ -8,7 +8,7 @@ use arrow_ipc as ipc;
 use arrow_schema::{ArrowError, DataType, Metadata};
 use flatbuffers::{FlatBufferBuilder, ForwardsUOffset, Vector, WIPOffset};
 
-use super::batch::Span;
+use super::batch::{self, Span};
 use super::message::{Header, Message};
 use super::{padded, schema, types, write};
 use crate::error::{ErrorKind, Part, Result};
@@ -268,6 +268,12 @@ fn sparse_buffers(tensor: &ipc::SparseTensor<'_>, message: &Message<'_>) -> Resu
         let length = buffer.length().checked_mul(width).unwrap_or(buffer.length());
         buffers.push(spans.span(&ipc::Buffer::new(buffer.offset(), length))?);
     }
+    // Indices that change with the values would lead anywhere once they were checked.
+    if let Some((a, b)) = batch::overlap(&buffers)
+        && let (Some(first), Some(second)) = (buffers.get(a), buffers.get(b))
+    {
+        return Err(batch::overlapping((a, first), (b, second), ""));
+    }
     Ok((parts, buffers))
 }
 
@@ -383,17 +389,15 @@ fn places(lengths: &[u64]) -> Result<(Vec<ipc::Buffer>, i64)> {
     Ok((buffers, write::number(end, Part::Body)?))
 }
 
-/// Checks buffers one after another: each lies inside the body, and together they have no more
-/// bytes than it.
+/// Checks buffers one after another: each lies inside the body.
 struct Spans {
     body: u64,
-    left: u64,
     index: usize,
 }
 
 impl Spans {
     fn new(message: &Message<'_>) -> Self {
-        Spans { body: message.body_length, left: message.body_length, index: 0 }
+        Spans { body: message.body_length, index: 0 }
     }
 
     fn span(&mut self, buffer: &ipc::Buffer) -> Result<Span> {
@@ -404,11 +408,9 @@ impl Spans {
         if length == 0 {
             return Ok(Span { offset: 0, length: 0 });
         }
-        let mut span = || {
+        let span = || {
             let span = Span { offset: u64::try_from(offset).ok()?, length: u64::try_from(length).ok()? };
-            let end = span.offset.checked_add(span.length)?;
-            self.left = self.left.checked_sub(span.length)?;
-            (end <= self.body).then_some(span)
+            (span.offset.checked_add(span.length)? <= self.body).then_some(span)
         };
         span().ok_or_else(|| {
             let (column, body) = (String::new(), self.body);

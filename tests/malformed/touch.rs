@@ -121,7 +121,7 @@ pub fn touch(df: &DataFrame) {
     {
         panic!("a round trip changed it: {difference}");
     }
-    // May be refused: nulls where the schema has none, offsets that do not fit together.
+    // May be refused: pickles that are none, offsets that do not fit together.
     let _ = df.clone().into_record_batch();
     df.detach().expect("what was decoded can be copied");
 }

@@ -209,3 +209,80 @@ fn segments_of_other_frames() {
     assert!(Frames::new(header.clone(), vec![buffers[0].slice(1)]).segments().is_err());
     assert_eq!(stream(&Frames::new(header, buffers)).len() % 64, 0);
 }
+
+/// Where a header has the offset of each buffer that is not empty, with its place in the body.
+fn places(frames: &Frames) -> Vec<(usize, i64, i64)> {
+    let header = frames.header();
+    let layout = Layout::of_frames(frames);
+    let buffers = layout.messages[0].buffers.iter().filter(|buffer| buffer.length > 0);
+    let place = |buffer: &arrow_frames::BufferLayout| {
+        let pair = [buffer.offset.to_le_bytes(), buffer.length.to_le_bytes()].concat();
+        let found: Vec<usize> =
+            (0..header.len() - 15).filter(|&at| header[at..at + 16] == pair[..]).collect();
+        assert_eq!(found.len(), 1, "{buffer:?}");
+        (found[0], buffer.offset as i64, buffer.length as i64)
+    };
+    buffers.map(place).collect()
+}
+
+/// Pointers, indices and values that have bytes in common: a write to one changes another, which
+/// was checked.
+#[test]
+fn parts_that_overlap() {
+    let mut count = 0;
+    for golden in made::all().unwrap() {
+        let frames = golden.frames().unwrap();
+        let bytes = stream(&frames);
+        let body = bytes.len() - frames.header().len();
+        let places = places(&frames);
+        for (moved, &(at, own, length)) in places.iter().enumerate() {
+            for (other, &(_, offset, other_length)) in places.iter().enumerate() {
+                if moved == other {
+                    continue;
+                }
+                // All of it, half of it, and by a byte on either side.
+                let ends =
+                    [offset, offset + other_length / 2, offset + other_length - 1, offset - length + 1];
+                for offset in ends.into_iter().filter(|&offset| offset >= 0 && offset + length <= body as i64)
+                {
+                    assert_ne!(offset, own);
+                    let what = format!("{}: buffer {moved} over {other}, at {offset}", golden.name);
+                    let with = |bytes: &[u8]| {
+                        let mut bytes = bytes.to_vec();
+                        bytes[at..at + 8].copy_from_slice(&offset.to_le_bytes());
+                        bytes
+                    };
+                    let error = decode(&with(&bytes)).unwrap_err();
+                    assert_eq!(kind(&error), "BufferOverlap", "{what}: {error}");
+                    let apart = Frames::new(with(frames.header()), frames.buffers().to_vec());
+                    let error = use_frames(&apart).unwrap_err();
+                    assert_eq!(kind(&error), "BufferOverlap", "{what}: {error}");
+                    let error = Layout::of_frames(&apart).error.unwrap();
+                    assert_eq!(kind(&error), "BufferOverlap", "{what}: {error}");
+                    count += 1;
+                }
+            }
+        }
+    }
+    assert!(count > 50, "{count}");
+}
+
+/// The same parts in the opposite order, each at the next multiple of 8.
+#[test]
+fn parts_in_any_order() {
+    for golden in made::all().unwrap() {
+        let frames = golden.frames().unwrap();
+        let bytes = stream(&frames);
+        let (mut header, body) = (frames.header().to_vec(), &bytes[frames.header().len()..]);
+        let mut permuted = Vec::new();
+        for (at, offset, length) in places(&frames).into_iter().rev() {
+            header[at..at + 8].copy_from_slice(&(permuted.len() as i64).to_le_bytes());
+            permuted.extend_from_slice(&body[offset as usize..(offset + length) as usize]);
+            permuted.resize(permuted.len().next_multiple_of(8), 0);
+        }
+        permuted.resize(body.len(), 0);
+        decode(&[header.as_slice(), &permuted].concat()).unwrap_or_else(|e| panic!("{}: {e}", golden.name));
+        let read = Frames::from_stream([header, permuted].concat()).unwrap();
+        assert_eq!(read.buffers(), frames.buffers(), "{}", golden.name);
+    }
+}

@@ -82,7 +82,7 @@ pub fn cases(root: &Path) -> Result<Vec<Case>, Box<dyn Error>> {
             (_, false) => &[Form::Stream, Form::Reader],
         };
         for &form in forms {
-            let expected = expected::of(&path, group, form);
+            let expected = expected::of(&path, group);
             cases.push(Case { path: path.clone(), group, form, expected });
         }
     }

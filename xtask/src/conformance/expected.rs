@@ -1,6 +1,6 @@
 //! What must come of each file.
 
-use super::corpus::{Form, Group};
+use super::corpus::Group;
 
 /// What must come of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,15 +46,8 @@ const CANONICAL: Expected = Expected::TruthButNames(
     "the stream itself has maps of `entries`, `key` and `value`; only the JSON and the file have other names",
 );
 
-/// A malformed file whose stream is sound: it holds a schema, only the footer is wrong.
-const SOUND_INSIDE: &str =
-    "crashers/file/clusterfuzz-testcase-minimized-arrow-ipc-file-fuzz-5654157323403264";
-
 /// What must come of the file at this path, in this form.
-pub fn of(path: &str, group: Group, form: Form) -> Expected {
-    if (path, form) == (SOUND_INSIDE, Form::Inside) {
-        return Expected::Data;
-    }
+pub fn of(path: &str, group: Group) -> Expected {
     let exception = EXCEPTIONS.iter().find(|(start, _)| path.starts_with(start));
     match (exception, group) {
         (Some((_, expected)), _) => *expected,
