@@ -2,12 +2,20 @@
 //!
 //! `fuzz/README.md` says what each target asserts and how to run it for longer.
 
+#[path = "../fuzz/src/bodies.rs"]
+mod bodies;
 #[path = "../fuzz/src/check.rs"]
 mod check;
+#[path = "../fuzz/src/choices.rs"]
+mod choices;
+#[path = "../fuzz/src/json.rs"]
+mod json;
 #[path = "malformed/memory.rs"]
 mod memory;
 #[path = "../fuzz/src/mutate.rs"]
 mod mutate;
+#[path = "../fuzz/src/notes.rs"]
+mod notes;
 #[path = "common/rng.rs"]
 mod rng;
 #[allow(dead_code)] // The other tests use more of it.
@@ -31,6 +39,9 @@ use targets::Target;
 
 /// Mutated inputs per target.
 const ROUNDS: usize = 20_000;
+
+/// The same of bodies, which are large.
+const ROUNDS_OF_BODIES: usize = 8_000;
 
 /// Bytes of an input, which is also what libFuzzer takes for a corpus of small files.
 const MOST: usize = 4096;
@@ -67,6 +78,16 @@ fn tensor_corpus() {
 }
 
 #[test]
+fn bodies_corpus() {
+    replay(Target::Bodies);
+}
+
+#[test]
+fn notes_corpus() {
+    replay(Target::Notes);
+}
+
+#[test]
 fn mutated_headers() {
     mutated(Target::Header);
 }
@@ -91,6 +112,16 @@ fn mutated_tensors() {
     mutated(Target::Tensor);
 }
 
+#[test]
+fn mutated_bodies() {
+    mutated(Target::Bodies);
+}
+
+#[test]
+fn mutated_notes() {
+    mutated(Target::Notes);
+}
+
 /// What the mutator is for: flatbuffers that pass the verifier, and other numbers in them.
 #[test]
 fn mutations_keep_flatbuffers() {
@@ -112,12 +143,43 @@ fn mutations_keep_flatbuffers() {
     assert!(changed > 1_800 && kept > 1_200, "{changed} changed, {kept} of them still all flatbuffers");
 }
 
+/// Other notes, most of them still JSON in flatbuffers that are still sound.
+#[test]
+fn mutations_keep_json() {
+    let mut rng = Rng(1);
+    let corpus = corpus(Target::Notes);
+    let texts = |bytes: &[u8]| -> Vec<Vec<u8>> {
+        let found = sites::of_stream(bytes, 0).messages;
+        found.iter().flat_map(|message| &message.texts).map(|text| bytes[text.clone()].to_vec()).collect()
+    };
+    let (mut changed, mut kept, mut resized) = (0, 0, 0);
+    for _ in 0..2_000 {
+        let input = &corpus[rng.below(corpus.len())].1;
+        let before = texts(input);
+        let mut bytes = input.clone();
+        mutate::mutate(&mut bytes, MOST, Target::Notes, &mut rng);
+        assert!(bytes.len() <= MOST.max(input.len()));
+        let after = texts(&bytes);
+        if after == before || after.len() != before.len() {
+            continue;
+        }
+        changed += 1;
+        kept += usize::from(after.iter().all(|text| !json::items(text).is_empty()));
+        resized += usize::from(after.iter().zip(&before).any(|(after, before)| after.len() != before.len()));
+    }
+    assert!(
+        changed > 1_000 && kept > changed / 2 && resized > changed / 2,
+        "{changed} changed, {kept} still JSON, {resized} of another length"
+    );
+}
+
 fn replay(target: Target) {
     for (path, input) in corpus(target) {
         let is_sound = run(target, &input, &|| path.display().to_string());
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // The frames of a header are made up; everything else was written by some encoder.
-        if name.starts_with("seed-") && target != Target::Header && is_enabled(&name) {
+        // The frames of a header are made up, and so are bodies; everything else was written by some encoder.
+        let is_made_up = matches!(target, Target::Header | Target::Bodies);
+        if name.starts_with("seed-") && !is_made_up && is_enabled(&name) {
             assert!(is_sound, "{name} does not decode");
         }
     }
@@ -127,7 +189,8 @@ fn mutated(target: Target) {
     let corpus = corpus(target);
     let mut rng = Rng(target as u64);
     let mut sound = 0;
-    for round in 0..ROUNDS {
+    let rounds = if target == Target::Bodies { ROUNDS_OF_BODIES } else { ROUNDS };
+    for round in 0..rounds {
         let (path, input) = &corpus[rng.below(corpus.len())];
         let mut input = input.clone();
         if rng.below(8) == 0 {
@@ -145,7 +208,7 @@ fn mutated(target: Target) {
         sound += usize::from(run(target, &input, &context));
     }
     // Neither all refused nor all read: both sides of the checks are reached.
-    assert!((ROUNDS / 50..ROUNDS * 9 / 10).contains(&sound), "{sound} of {ROUNDS} inputs were sound");
+    assert!((rounds / 50..rounds * 9 / 10).contains(&sound), "{sound} of {rounds} inputs were sound");
 }
 
 /// Runs a target in little memory and time. If it panics, the context is printed.

@@ -1,7 +1,11 @@
 //! What the fuzz targets do, as plain functions: `tests/fuzz.rs` calls the same ones.
 
+pub mod bodies;
 pub mod check;
+pub mod choices;
+pub mod json;
 pub mod mutate;
+pub mod notes;
 #[path = "../../tests/common/rng.rs"]
 pub mod rng;
 #[allow(dead_code)]

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use arrow_ipc::{root_as_footer, root_as_message};
 
+use crate::notes;
 use crate::rng::Rng;
 use crate::sites::{self, Found, Site, Sites};
 use crate::split::LIE;
@@ -38,9 +39,15 @@ const EDGES: [i64; 16] = [
 ///
 /// The result is no longer than `most` bytes.
 pub fn mutate(input: &mut Vec<u8>, most: usize, target: Target, rng: &mut Rng) -> bool {
+    if target == Target::Bodies {
+        return choices(input, most, rng);
+    }
     let found = find(input, target);
     if found.messages.is_empty() {
         return false;
+    }
+    if target == Target::Notes && rng.below(4) != 0 && notes::mutate(input, most, &found.messages, rng) {
+        return true;
     }
     let is_changed = match rng.below(16) {
         // The footer of a file says where its messages are.
@@ -103,13 +110,30 @@ pub fn cross_into(one: &[u8], other: &[u8], out: &mut [u8], target: Target, seed
 fn find(input: &[u8], target: Target) -> Found {
     let mut found = match target {
         Target::Header => sites::of_header(input),
-        Target::Frames | Target::Stream | Target::Tensor => sites::of_stream(input, 0),
+        Target::Frames | Target::Stream | Target::Tensor | Target::Notes => sites::of_stream(input, 0),
         Target::File => sites::of_stream(input, input.len().min(8)),
+        Target::Bodies => Found::default(),
     };
     if target == Target::File {
         found.messages.extend(sites::of_footer(input));
     }
     found
+}
+
+/// Changes, adds or drops a few bytes of an input that is a list of choices.
+fn choices(input: &mut Vec<u8>, most: usize, rng: &mut Rng) -> bool {
+    for _ in 0..1 + rng.below(MOST_CHANGES) {
+        let at = rng.below(input.len() + 1);
+        let byte = rng.next() as u8;
+        match rng.below(4) {
+            0 if input.len() < most => input.insert(at, byte),
+            1 if at < input.len() => drop(input.remove(at)),
+            _ if at < input.len() => input[at] = byte,
+            _ if input.len() < most => input.push(byte),
+            _ => {}
+        }
+    }
+    true
 }
 
 /// Lies in some numbers of the metadata.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use arrow_frames::{DataFrame, Decoder, Frames, Layout, ReceiveMemory, Result, StreamSource};
 use arrow_schema::{Metadata, SchemaRef};
 
+use crate::bodies;
 use crate::check::{self, kind, limits};
+use crate::notes;
 use crate::rng::Rng;
 use crate::split;
 use crate::tensor;
@@ -27,13 +29,24 @@ pub enum Target {
     File,
     /// A stream that is a tensor.
     Tensor,
+    /// What is in a stream, and how it is received.
+    Bodies,
+    /// A stream whose metadata has notes.
+    Notes,
 }
 
 impl Target {
     /// Every target.
     #[allow(dead_code)] // libFuzzer runs one of them.
-    pub const ALL: [Target; 5] =
-        [Target::Header, Target::Frames, Target::Stream, Target::File, Target::Tensor];
+    pub const ALL: [Target; 7] = [
+        Target::Header,
+        Target::Frames,
+        Target::Stream,
+        Target::File,
+        Target::Tensor,
+        Target::Bodies,
+        Target::Notes,
+    ];
 
     /// Its name, which is also that of its corpus.
     #[allow(dead_code)]
@@ -44,6 +57,8 @@ impl Target {
             Target::Stream => "stream",
             Target::File => "file",
             Target::Tensor => "tensor",
+            Target::Bodies => "bodies",
+            Target::Notes => "notes",
         }
     }
 
@@ -56,6 +71,8 @@ impl Target {
             Target::Stream => stream(input, &mut rng),
             Target::File => file(input, &mut rng),
             Target::Tensor => tensor::run(input, &mut rng),
+            Target::Bodies => bodies::run(input, &mut rng),
+            Target::Notes => notes::run(input, &mut rng),
         }
     }
 }
@@ -94,7 +111,7 @@ fn frames(input: &[u8], rng: &mut Rng) -> bool {
 }
 
 /// A stream in one buffer, and the same from a reader that returns odd pieces of it.
-fn stream(input: &[u8], rng: &mut Rng) -> bool {
+pub fn stream(input: &[u8], rng: &mut Rng) -> bool {
     let layout = Layout::of_stream(input);
     check::layout(&layout);
     let sliced = Frames::from_stream_with_limits(input.to_vec(), &limits());

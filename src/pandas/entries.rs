@@ -125,15 +125,14 @@ fn columns(text: &str) -> Option<Vec<&RawValue>> {
 /// true dtype where they find a column of nulls.
 fn empty(entry: &str) -> String {
     let entry: Value = serde_json::from_str(entry).unwrap_or_default();
-    let part = |key| entry.get(key).cloned().unwrap_or_default();
-    json!({
-        "name": part("name"),
-        "field_name": part("field_name"),
-        "pandas_type": "empty",
-        "numpy_type": "object",
-        "metadata": null,
-    })
-    .to_string()
+    let mut empty = json!({ "pandas_type": "empty", "numpy_type": "object", "metadata": null });
+    // Old metadata has no field name, and with `null` for one the entry would not be found again.
+    for key in ["name", "field_name"] {
+        if let Some(part) = entry.get(key) {
+            empty[key] = part.clone();
+        }
+    }
+    empty.to_string()
 }
 
 /// The text with parts of it replaced.

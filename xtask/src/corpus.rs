@@ -9,7 +9,11 @@ use arrow_frames::{Frames, Layout};
 
 use crate::golden::{made, tensors};
 use crate::{Outcome, process};
+use rng::Rng;
 
+#[allow(dead_code)] // The tests use more of it.
+#[path = "../../tests/common/rng.rs"]
+mod rng;
 mod special;
 
 const FOLDER: &str = "fuzz/corpus";
@@ -27,6 +31,13 @@ const FILL: [u8; 5] = [0, 1, 2, 0, 0];
 /// likely to be there are at odd addresses, and still hold the same.
 const ELSEWHERE: [[u8; 4]; 6] =
     [[0, 0, 1, 0], [0, 1, 3, 0], [0, 2, 4, 0], [0, 3, 8, 0], [0, 4, 2, 0], [0, 5, 7, 0]];
+
+/// Plans of bodies, and the bytes of each: any bytes are one, and more of them make larger ones.
+const PLANS: u64 = 24;
+const PLAN: usize = 160;
+
+/// What a text of ours has in the metadata of messages, fields and schemas.
+const OURS: &[u8] = b"arrow_frames";
 
 /// Regenerate the seeds in fuzz/corpus
 #[derive(clap::Args)]
@@ -88,6 +99,9 @@ fn seeds() -> Result<BTreeMap<String, Vec<u8>>, Box<dyn Error>> {
         header.extend_from_slice(&FILL);
         seeds.insert(format!("header/{SEED}{name}"), header);
         seeds.insert(format!("frames/{SEED}{name}"), [&stream, ELSEWHERE.as_flattened()].concat());
+        if stream.windows(OURS.len()).any(|part| part == OURS) {
+            seeds.insert(format!("notes/{SEED}{name}"), stream.clone());
+        }
         seeds.insert(format!("stream/{SEED}{name}"), stream);
     }
     for golden in tensors::all()? {
@@ -95,6 +109,14 @@ fn seeds() -> Result<BTreeMap<String, Vec<u8>>, Box<dyn Error>> {
     }
     for (name, stream) in special::tensors()? {
         seeds.insert(format!("tensor/{SEED}{name}"), stream);
+    }
+    for (name, stream) in special::notes()? {
+        seeds.insert(format!("notes/{SEED}{name}"), stream);
+    }
+    for plan in 0..PLANS {
+        let mut rng = Rng(plan);
+        let bytes = (0..PLAN).map(|_| rng.next() as u8).collect();
+        seeds.insert(format!("bodies/{SEED}{plan:02}"), bytes);
     }
     for (name, file) in files {
         seeds.insert(format!("file/{SEED}{name}"), file);

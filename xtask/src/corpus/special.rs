@@ -5,9 +5,9 @@ use arrow::array::{Int8Array, RecordBatch, make_view};
 use arrow::datatypes::{DataType, Field, Fields, UnionFields, UnionMode};
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow::ipc::{Block, CompressionType, MetadataVersion};
-use arrow_frames::{Frames, SparseIndex, SparseTensor, Target, Tensor, to_buffers};
+use arrow_frames::{Encoder, Frames, SparseIndex, SparseTensor, Target, Tensor, to_buffers};
 
-use crate::golden::made;
+use crate::golden::{made, object};
 use raw::{Raw, rows};
 
 #[allow(dead_code)] // The tests use more of it.
@@ -96,6 +96,53 @@ pub fn tensors() -> arrow_frames::Result<Vec<(&'static str, Vec<u8>)>> {
     made.into_iter()
         .map(|(name, frames)| Ok((name, frames.segments()?.flatten().copied().collect())))
         .collect()
+}
+
+/// Streams whose metadata has notes, by name; those of [`streams`] that have some are not among them.
+pub fn notes() -> arrow_frames::Result<Vec<(String, Vec<u8>)>> {
+    let bytes = |frames: &Frames| frames.segments().map(|segments| segments.flatten().copied().collect());
+    let df = made::all_forms();
+    let names: Vec<String> = df.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let mut streams = vec![("object".to_owned(), object::stream()?), ("python".to_owned(), python_note()?)];
+    for (column, name) in names.into_iter().enumerate() {
+        let column = df.project(&[column])?;
+        let plain = to_buffers(&column, Target::Pandas)?;
+        let mut encoder = Encoder::new(Target::Pandas).with_writable(true);
+        streams.push((format!("form_{name}"), bytes(&plain)?));
+        streams.push((format!("writable_{name}"), bytes(&encoder.encode(&column)?)?));
+    }
+    let messages = |note: &str, dictionary: &str| {
+        let (mut values, mut batch) = (words(&["x", "yz"]), rows(2).array(2).numbers(&[1i8, 0]));
+        values.metadata = vec![("arrow_frames", dictionary.to_owned())];
+        batch.metadata = vec![("arrow_frames", note.to_owned()), ("other", "1".to_owned())];
+        stream(keyed(DataType::Utf8), &[values.dictionary(0, false), batch.batch()])
+    };
+    let of_nothing = r#"{"version":1,"body_length":0}"#;
+    let marks = r#"{"version":1,"body_length":72,"writable":[[0,4],[1,1]]}"#;
+    streams.push(("dictionary".to_owned(), messages(of_nothing, marks)));
+    streams.push(("other_version".to_owned(), messages(r#"{"version":2,"body_length":8}"#, "{}")));
+    streams.push(("two_objects".to_owned(), two_objects()));
+    Ok(streams)
+}
+
+/// Two opaque columns around a native one, one of them of no bytes.
+fn two_objects() -> Vec<u8> {
+    let mark = r#"{"type_name":"object","vendor_name":"python","pandas":{"name":"o"}}"#;
+    let opaque = |name| Field::new(name, DataType::Null, true).with_metadata([("arrow_frames", mark)]);
+    let mut batch = rows(2).node(2, 2).array(2).bytes(&[1, 2]).node(2, 2);
+    batch.body.resize(256, 3);
+    let note = r#"{"version":1,"body_length":256,"opaque":[{"column":2,"frames":[[64,5],[128,0]]},{"column":0,"frames":[[128,64],[192,1]]}]}"#;
+    batch.metadata = vec![("arrow_frames", note.to_owned())];
+    raw::stream(&[raw::schema(vec![opaque("o"), named(("c", DataType::Int8)), opaque("p")]), batch.batch()])
+}
+
+/// What the Python package says of a dataframe, which Rust carries.
+fn python_note() -> arrow_frames::Result<Vec<u8>> {
+    let note = r#"{"version":1,"kind":"pandas.DataFrame","arrays":["numpy"],"labels":{"text":"str","names":["n"],"name":null},"index":{"range":[0,2,1],"name":null}}"#;
+    let pandas = r#"{"index_columns":[{"kind":"range","name":null,"start":0,"stop":2,"step":1}],"columns":[{"name":"n","field_name":"n","pandas_type":"int64","numpy_type":"int64","metadata":null}]}"#;
+    let df =
+        made::all_forms().project(&[0])?.with_schema_metadata([("arrow_frames", note), ("pandas", pandas)]);
+    Ok(to_buffers(&df, Target::Pandas)?.segments()?.flatten().copied().collect())
 }
 
 /// Files by name.
