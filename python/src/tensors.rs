@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
 
 use crate::columns::{Copied, copied};
-use crate::errors::{DecodeError, EncodeError, Result, reading, writing};
+use crate::errors::{DecodeError, EncodeError, Result, caught, detached, reading, writing};
 use crate::memory::Regions;
 use crate::stream::import;
 
@@ -26,7 +26,7 @@ pub fn kind(bytes: &Bound<'_, PyAny>) -> Result<&'static str> {
     if bytes.starts_with(b"ARROW1") {
         return Ok("dataframe");
     }
-    match Content::of(&bytes).map_err(reading)? {
+    match caught(|| Content::of(&bytes).map_err(reading))? {
         Content::DataFrame => Ok("dataframe"),
         Content::Tensor => Ok("tensor"),
         Content::SparseTensor => Ok("sparse"),
@@ -114,7 +114,7 @@ pub fn encode_sparse<'py>(
         }
         _ => return Err(wrong()),
     };
-    let tensor = py.detach(|| SparseTensor::try_new(shape, index, values)).map_err(writing)?;
+    let tensor = detached(py, || SparseTensor::try_new(shape, index, values).map_err(writing))?;
     let mut tensor = tensor.with_metadata(pairs(metadata));
     if let Some(names) = names {
         tensor = tensor.with_names(names).map_err(writing)?;
@@ -185,7 +185,7 @@ pub fn decode_tensor_stream(
 ) -> Result<DecodedTensor> {
     let mut regions = Regions::default();
     let stream = regions.import(stream, "the stream")?;
-    let frames = Frames::from_stream(stream).map_err(reading)?;
+    let frames = caught(|| Frames::from_stream(stream).map_err(reading))?;
     tensor(py, regions, frames, max_copied_bytes)
 }
 
@@ -213,7 +213,7 @@ pub fn decode_sparse_stream(
 ) -> Result<DecodedSparse> {
     let mut regions = Regions::default();
     let stream = regions.import(stream, "the stream")?;
-    let frames = Frames::from_stream(stream).map_err(reading)?;
+    let frames = caught(|| Frames::from_stream(stream).map_err(reading))?;
     sparse(py, regions, frames, max_copied_bytes)
 }
 
@@ -224,7 +224,7 @@ fn tensor(
     max_copied_bytes: Option<u64>,
 ) -> Result<DecodedTensor> {
     let mut codec = codec(max_copied_bytes);
-    let tensor = py.detach(|| codec.decode(frames)).map_err(reading)?;
+    let tensor = detached(py, || codec.decode(frames).map_err(reading))?;
     Ok(DecodedTensor {
         format: format(tensor.data_type())?,
         shape: tensor.shape().to_vec(),
@@ -243,7 +243,7 @@ fn sparse(
     max_copied_bytes: Option<u64>,
 ) -> Result<DecodedSparse> {
     let mut codec = codec(max_copied_bytes);
-    let tensor = py.detach(|| codec.decode_sparse(frames)).map_err(reading)?;
+    let tensor = detached(py, || codec.decode_sparse(frames).map_err(reading))?;
     let mut strides = None;
     let mut order = None;
     let (kind, indptr, indices): (_, &[Tensor], &[Tensor]) = match tensor.index() {
@@ -301,7 +301,7 @@ fn encoded<'py>(
     encode: impl FnOnce(&mut TensorCodec) -> arrow_frames::Result<Frames> + Send,
 ) -> Result<Encoded<'py>> {
     let mut codec = codec(max_copied_bytes);
-    let (header, buffers) = py.detach(|| encode(&mut codec)).map_err(writing)?.into_parts();
+    let (header, buffers) = detached(py, || encode(&mut codec).map_err(writing))?.into_parts();
     // What was gathered is nobody else's.
     let frames = buffers.iter().map(|frame| regions.memory(frame, false).view(py));
     let frames = frames.collect::<Result<Vec<_>>>()?;
@@ -325,7 +325,8 @@ fn vector(regions: &mut Regions, (format, values): &Numbers<'_>, what: &str) -> 
         let message = format!("{what} are {} bytes, which are no elements of {width}", values.len());
         return Err(PyValueError::new_err(message));
     }
-    Tensor::try_new(data_type, vec![values.len() / width], None, values).map_err(writing)
+    let count = values.len().checked_div(width).unwrap_or_default();
+    Tensor::try_new(data_type, vec![count], None, values).map_err(writing)
 }
 
 fn view(py: Python<'_>, regions: &mut Regions, buffer: &Buffer) -> Result<Py<PyMemoryView>> {
