@@ -78,6 +78,7 @@ def decode(stream: Stream, note: dict, kind: str):
         return stream
     if kind.startswith("polars."):
         pl = needed("polars", "an object of polars")
+        stream = stream.for_polars(pl)
         try:
             frame = pl.DataFrame(stream)
         except (KeyboardInterrupt, SystemExit, MemoryError):

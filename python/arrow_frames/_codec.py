@@ -66,8 +66,8 @@ def from_buffers(
     `frames` are objects of the buffer protocol, at any alignment. `writable=None` leaves arrays as writable
     as the memory that they are in; `True` copies only what is not, `False` makes all read-only.
     `into` is `"pandas"`, `"pyarrow"` or `"polars"`; by default the kind comes back that was sent.
-    `columns` are the labels of the only columns to decode. `limits` bounds what the input may ask for: a
-    `Limits`, or a dict of its arguments.
+    `columns` are the labels of the only columns to decode, each once. `limits` bounds what the input may ask for:
+    a `Limits`, or a dict of its arguments.
 
     Raises `DecodeError` for malformed input, `LimitError` for input that asks for too much, and `UntrustedPickleError` for a column that only an arbitrary
     pickle holds, unless `allow_pickle` is true: unpickling can run any code.
@@ -152,7 +152,7 @@ def dump(
 ) -> int:
     """Writes one stream to a file (by its name, or open) or a socket, straight from the columns.
 
-    Returns the number of bytes. A file that is named has its name when it is whole, or not at all.
+    Returns the number of bytes. What `write()` of an open file is handed is read-only. A file that is named has its name when it is whole, or not at all.
     """
     from arrow_frames._io import write
 
@@ -170,7 +170,7 @@ def load(
 ) -> Any:
     """Reads one stream from a file (by its name, or open) or a socket, into aligned memory of its own.
 
-    By its name also an Arrow IPC file.
+    By its name also an Arrow IPC file. What the file's methods raise is raised as it is.
     """
     options: Any = {
         "writable": writable, "allow_pickle": allow_pickle, "into": into, "columns": columns, "limits": limits
@@ -197,7 +197,13 @@ def memory_map(
     columns: list | None = None,
     limits: Limits | dict | None = None,
 ) -> Any:
-    """Rebuilds an object on a mapped file: nothing is read until it is used, or validated."""
+    """Rebuilds an object on a mapped file: nothing is read until it is used, or validated.
+
+    The file must not change while anything refers to the object. Arrays are the file's pages: what is written to
+    the file is in them, also what could never have been decoded, such as text that is not UTF-8. A page that is gone
+    since the file was cut ends the process (SIGBUS) when it is touched, which no `except` catches. Write another
+    file and rename it instead, as `dump` does.
+    """
     with open(path, "rb") as file:
         if not os.fstat(file.fileno()).st_size:
             return loads(b"")
@@ -295,7 +301,15 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns, budget
         def decode_again(order: list[int]):
             return decode(order if places is None else [places[at] for at in order])
 
-        return Rebuild(decoded, decode_again, writable, allow_pickle, budget).frame(note, kind)
+        rebuilt = Rebuild(decoded, decode_again, writable, allow_pickle, budget).frame(note, kind)
+        if columns is not None and _has_blocks(note):
+            # Of columns that are parts of one in the stream, all were decoded.
+            rebuilt = rebuilt[list(columns)]
+        if writable is False:
+            from arrow_frames._access import read_only
+
+            rebuilt = read_only(rebuilt)
+        return rebuilt
 
 
 def _tensor(
@@ -363,23 +377,41 @@ def _places(schema_source, columns: list) -> list[int]:
     fields, metadata = _native.schema(schema_source)
     names = [field[0] for field in fields]
     note = _note.of(dict(metadata))
-    known: dict[str, list[int]] = {}
-    for at, name in enumerate(names):
-        known.setdefault(name, []).append(at)
-    places: list[int] = []
-    for label in columns:
-        if label not in known:
-            raise KeyError(f"there is no column {label!r}")
-        places.extend(known[label])
+    levels = 0
     with _malformed("dataframe"):
         if "arrays" in note:
-            if any(isinstance(array, dict) for array in note["arrays"]):
-                return list(range(len(names)))
             levels = _note.index_columns(note["index"])
             if not 0 <= levels <= len(names):
                 raise DecodeError(f"the index has {levels} columns, of {len(names)} in all")
-            places.extend(range(len(names) - levels, len(names)))
-    return places
+    data = len(names) - levels
+    known: dict[Any, list[int]] = {}
+    for at, label in enumerate(_labels(note) if _has_blocks(note) else names[:data]):
+        known.setdefault(label, []).append(at)
+    places: list[int] = []
+    asked = set()
+    for label in columns:
+        if label not in known:
+            raise KeyError(f"there is no column {label!r}")
+        if label in asked:
+            # Both would be one memory, and what is written to one would be in the other.
+            raise ValueError(f"column {label!r} is asked for more than once")
+        asked.add(label)
+        places.extend(known[label])
+    return list(range(len(names))) if _has_blocks(note) else [*places, *range(data, len(names))]
+
+
+def _has_blocks(note: dict) -> bool:
+    """Whether one column of the stream is several of the dataframe."""
+    arrays = note.get("arrays")
+    return isinstance(arrays, list) and any(isinstance(array, dict) for array in arrays)
+
+
+def _labels(note: dict) -> list[str]:
+    """The labels of the dataframe's columns."""
+    with _malformed("dataframe"):
+        if "names" not in note["labels"]:
+            raise DecodeError("only columns that are called by text can be chosen")
+        return [str(name) for name in note["labels"]["names"]]
 
 
 def _projected(note: dict, places: list[int]) -> dict:
@@ -387,8 +419,7 @@ def _projected(note: dict, places: list[int]) -> dict:
     if "arrays" not in note or len(places) == len(note["arrays"]) and places == list(range(len(places))):
         return note
     data = len(places) - _note.index_columns(note["index"])
-    labels = note["labels"]
-    if "names" not in labels:
-        raise DecodeError("only columns that are called by text can be chosen")
-    names = [labels["names"][at] for at in places[:data]]
-    return {**note, "arrays": [note["arrays"][at] for at in places], "labels": {**labels, "names": names}}
+    own = _labels(note)
+    names = [own[at] for at in places[:data]]
+    labels = {**note["labels"], "names": names}
+    return {**note, "arrays": [note["arrays"][at] for at in places], "labels": labels}

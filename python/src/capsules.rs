@@ -6,16 +6,19 @@
 
 use std::ffi::CStr;
 
-use arrow_array::cast::AsArray;
+use arrow_array::cast::AsArray as _;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, to_ffi};
-use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
-use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, make_array};
+use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::{
+    Array as _, ArrayReader as _, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchOptions,
+    StructArray, make_array,
+};
 use arrow_frames::pickle::Hashed;
-use arrow_schema::{ArrowError, Field, FieldRef, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Schema, SchemaRef};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyTuple};
 
-use crate::errors::{DecodeError, EncodeError, Result};
+use crate::errors::{DecodeError, EncodeError, Result, caught, detached};
 use crate::{convert, expanded};
 
 const SCHEMA: &CStr = c"arrow_schema";
@@ -24,6 +27,14 @@ const STREAM: &CStr = c"arrow_array_stream";
 
 /// The extension type whose metadata is a pickle.
 const PICKLED_TYPE: &str = "arrow.py_extension_type";
+
+/// The extension type of polars' own column of Python's objects. Its values are addresses in the process
+/// that made it.
+const POLARS_OBJECT: &str = "POLARS_EXTENSION_TYPE";
+
+/// The first version of polars that has extension types. Those before panic over each, and take the values of
+/// [`POLARS_OBJECT`] for addresses: measured with 1.20 and 1.35.
+const POLARS_KNOWS_EXTENSIONS: [u32; 3] = [1, 36, 0];
 
 /// The first version of pyarrow that does not unpickle it.
 const UNPICKLED_UNTIL: [u32; 3] = [14, 0, 1];
@@ -85,7 +96,7 @@ impl Array {
 
     /// The array as one of pyarrow's, of any version.
     fn to_pyarrow<'py>(&self, pyarrow: &Bound<'py, PyModule>) -> Result<Bound<'py, PyAny>> {
-        refuse_pickled_types(pyarrow, &Schema::new(vec![self.field.clone()]))?;
+        refuse_pickled_types(pyarrow, std::slice::from_ref(&self.field))?;
         let (mut array, mut schema) = export(&self.array, &self.field)?;
         // It moves both out.
         let addresses = ((&raw mut array) as usize, (&raw mut schema) as usize);
@@ -103,6 +114,7 @@ impl Array {
     ) -> Result<Bound<'py, PyTuple>> {
         // The interface lets a producer that cannot cast give what it has.
         drop(requested_schema);
+        refuse_for_anybody(py, std::slice::from_ref(&self.field))?;
         let (array, schema) = export(&self.array, &self.field)?;
         let schema = PyCapsule::new_with_value(py, schema, SCHEMA)?;
         let array = PyCapsule::new_with_value(py, array, ARRAY)?;
@@ -133,9 +145,15 @@ impl Stream {
         format!("<arrow_frames.Stream of {rows} rows and {columns} columns>")
     }
 
+    /// The stream itself, after `DecodeError` for extension types that this polars does not take.
+    fn for_polars<'py>(slf: Bound<'py, Self>, polars: &Bound<'py, PyModule>) -> Result<Bound<'py, Self>> {
+        refuse_extension_types(polars, slf.get().schema.fields(), None)?;
+        Ok(slf)
+    }
+
     /// The batches as a reader of pyarrow's, of any version.
     fn to_pyarrow<'py>(&self, pyarrow: &Bound<'py, PyModule>) -> Result<Bound<'py, PyAny>> {
-        refuse_pickled_types(pyarrow, &self.schema)?;
+        refuse_pickled_types(pyarrow, self.schema.fields())?;
         let mut stream = self.export();
         // It moves it out.
         let reader = pyarrow.getattr("RecordBatchReader")?;
@@ -150,6 +168,7 @@ impl Stream {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> Result<Bound<'py, PyCapsule>> {
         drop(requested_schema);
+        refuse_for_anybody(py, self.schema.fields())?;
         PyCapsule::new_with_value(py, self.export(), STREAM)
     }
 
@@ -172,8 +191,8 @@ pub fn import_array(object: &Bound<'_, PyAny>) -> Result<(ArrayRef, Field)> {
     if !object.hasattr("__arrow_c_array__")? && object.hasattr("_export_to_c")? {
         return import_by_address(object);
     }
-    let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) =
-        object.call_method0("__arrow_c_array__")?.extract()?;
+    let capsules = object.call_method0("__arrow_c_array__")?;
+    let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract()?;
     let (schema, array) = (schema.pointer_checked(Some(SCHEMA))?, array.pointer_checked(Some(ARRAY))?);
     // SAFETY: a capsule of that name holds an ArrowSchema, and is alive: we hold it.
     let schema: &FFI_ArrowSchema = unsafe { schema.cast().as_ref() };
@@ -208,29 +227,147 @@ pub fn import_stream(object: &Bound<'_, PyAny>) -> Result<(SchemaRef, Vec<Record
         object.call_method1("_export_to_c", ((&raw mut stream) as usize,))?;
         stream
     };
-    let reader = RecordBatchStreamReader::try_new(stream).map_err(unsupported)?;
-    object.py().detach(move || {
-        let schema = reader.schema();
-        let batches = reader.collect::<std::result::Result<Vec<_>, _>>().map_err(unsupported)?;
+    if stream.release().is_none() {
+        return Err(consumed("stream"));
+    }
+    if stream.get_schema().is_none() || stream.get_next().is_none() {
+        return Err(EncodeError::new_err("the Arrow data cannot be taken: a stream without its functions"));
+    }
+    // The arrays are as the producer says. What it says may make arrow panic.
+    detached(object.py(), move || {
+        let reader = ArrayStreamReader::try_new(stream).map_err(unsupported)?;
+        let DataType::Struct(fields) = reader.field().data_type() else {
+            let found = reader.field().data_type();
+            return Err(EncodeError::new_err(format!("the Arrow stream is of {found}, and not of columns")));
+        };
+        let schema = Schema::new_with_metadata(fields.clone(), reader.field().metadata().clone());
+        let schema = SchemaRef::new(schema);
+        let batches = reader.enumerate().map(|(number, array)| {
+            let array = array.map_err(unsupported)?;
+            batch(number, &schema, array.as_struct_opt())
+        });
+        let batches = batches.collect::<Result<Vec<_>>>()?;
         Ok((schema, batches))
     })
 }
 
-/// Refuses to give pyarrow types that it would unpickle: their metadata may be a pickle of anybody's.
-/// Source: CVE-2023-47248.
-fn refuse_pickled_types(pyarrow: &Bound<'_, PyModule>, schema: &Schema) -> Result<()> {
-    let is_pickled = |field: &&Field| field.extension_type_name() == Some(PICKLED_TYPE);
-    let Some(field) = schema.flattened_fields().into_iter().find(is_pickled) else { return Ok(()) };
-    let version: String = pyarrow.getattr("__version__")?.extract()?;
-    let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
-    if [(); 3].map(|()| parts.next().unwrap_or_default()) >= UNPICKLED_UNTIL {
+/// One array of a stream as a batch.
+fn batch(number: usize, schema: &SchemaRef, array: Option<&StructArray>) -> Result<RecordBatch> {
+    let array = array.ok_or_else(|| EncodeError::new_err(format!("batch {number} has no columns")))?;
+    if array.null_count() > 0 {
+        // A batch cannot say that a whole row is missing.
+        let message = format!("batch {number} has {} rows that are missing as a whole", array.null_count());
+        return Err(EncodeError::new_err(message));
+    }
+    let rows = RecordBatchOptions::new().with_row_count(Some(array.len()));
+    RecordBatch::try_new_with_options(schema.clone(), array.columns().to_vec(), &rows).map_err(unsupported)
+}
+
+/// Refuses to give polars the extension types that it does not know, before it sees the schema: of `only`
+/// this name, or of any.
+fn refuse_extension_types(
+    polars: &Bound<'_, PyModule>,
+    fields: &[FieldRef],
+    only: Option<&str>,
+) -> Result<()> {
+    let mut fields = all_fields(fields);
+    let found = fields.find_map(|(column, field)| {
+        let name = field.extension_type_name()?;
+        only.is_none_or(|only| only == name).then_some((column, name))
+    });
+    let Some((column, name)) = found else { return Ok(()) };
+    let version = VersionOf::read(polars)?;
+    if version.numbers >= POLARS_KNOWS_EXTENSIONS {
         return Ok(());
     }
-    let name = field.name();
+    let version = version.text;
     Err(DecodeError::new_err(format!(
-        "column {name:?} is of type {PICKLED_TYPE}, which pyarrow {version} would unpickle: that may run any \
+        "column {column:?} is of the extension type {name:?}, over which polars {version} panics or ends the \
+         process: polars 1.36 is the first that takes extension types"
+    )))
+}
+
+/// The same for a consumer that does not say who it is: what a library that is loaded would unpickle, or take
+/// for addresses, is given to nobody.
+fn refuse_for_anybody(py: Python<'_>, fields: &[FieldRef]) -> Result<()> {
+    let is_either = |name: &str| [POLARS_OBJECT, PICKLED_TYPE].contains(&name);
+    if !all_fields(fields).any(|(_, field)| field.extension_type_name().is_some_and(is_either)) {
+        return Ok(());
+    }
+    let modules = py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?;
+    if let Some(polars) = modules.get_item("polars")? {
+        refuse_extension_types(polars.cast::<PyModule>()?, fields, Some(POLARS_OBJECT))?;
+    }
+    if let Some(pyarrow) = modules.get_item("pyarrow")? {
+        refuse_pickled_types(pyarrow.cast::<PyModule>()?, fields)?;
+    }
+    Ok(())
+}
+
+/// Refuses to give pyarrow types that it would unpickle: their metadata may be a pickle of anybody's.
+/// Source: CVE-2023-47248.
+fn refuse_pickled_types(pyarrow: &Bound<'_, PyModule>, fields: &[FieldRef]) -> Result<()> {
+    let is_pickled = |(_, field): &(_, &FieldRef)| field.extension_type_name() == Some(PICKLED_TYPE);
+    let Some((column, _)) = all_fields(fields).find(is_pickled) else { return Ok(()) };
+    let version = VersionOf::read(pyarrow)?;
+    if version.numbers >= UNPICKLED_UNTIL {
+        return Ok(());
+    }
+    let version = version.text;
+    Err(DecodeError::new_err(format!(
+        "column {column:?} is of type {PICKLED_TYPE}, which pyarrow {version} would unpickle: that may run any \
          code, and pyarrow 14.0.1 does so no more"
     )))
+}
+
+/// All fields on all levels, each with the name of the column that it is of.
+fn all_fields(fields: &[FieldRef]) -> impl Iterator<Item = (&str, &FieldRef)> {
+    let mut waiting: Vec<(&str, &FieldRef)> =
+        fields.iter().rev().map(|field| (field.name().as_str(), field)).collect();
+    std::iter::from_fn(move || {
+        let (column, field) = waiting.pop()?;
+        let mut data_type = field.data_type();
+        while let DataType::Dictionary(_, values) = data_type {
+            data_type = values;
+        }
+        let mut child = |field| waiting.push((column, field));
+        match data_type {
+            DataType::Struct(fields) => fields.iter().for_each(child),
+            DataType::Union(fields, _) => fields.iter().for_each(|(_, field)| child(field)),
+            DataType::List(field)
+            | DataType::LargeList(field)
+            | DataType::ListView(field)
+            | DataType::LargeListView(field)
+            | DataType::FixedSizeList(field, _)
+            | DataType::Map(field, _) => child(field),
+            DataType::RunEndEncoded(run_ends, values) => {
+                child(run_ends);
+                child(values);
+            }
+            _ => {}
+        }
+        Some((column, field))
+    })
+}
+
+/// The version of a library.
+struct VersionOf {
+    text: String,
+    numbers: [u32; 3],
+}
+
+impl VersionOf {
+    fn read(library: &Bound<'_, PyModule>) -> Result<Self> {
+        let text: String = library.getattr("__version__")?.extract()?;
+        // Of a name such as 1.36.0rc1, the digits.
+        let mut parts = text.split('.').map(|part| {
+            let digits =
+                part.find(|c: char| !c.is_ascii_digit()).and_then(|end| part.get(..end)).unwrap_or(part);
+            digits.parse().unwrap_or_default()
+        });
+        let numbers = [(); 3].map(|()| parts.next().unwrap_or_default());
+        Ok(VersionOf { text, numbers })
+    }
 }
 
 /// What pyarrow does not take, as an error of the codec; any other error as it is.
@@ -257,11 +394,20 @@ fn export(array: &ArrayRef, field: &Field) -> Result<(FFI_ArrowArray, FFI_ArrowS
 ///
 /// Both structures are filled by the rules of Arrow's C data interface.
 unsafe fn imported(array: FFI_ArrowArray, schema: &FFI_ArrowSchema) -> Result<(ArrayRef, Field)> {
-    let field = Field::try_from(schema).map_err(unsupported)?;
-    // SAFETY: what the caller promises.
-    let mut data = unsafe { from_ffi(array, schema) }.map_err(unsupported)?;
-    data.align_buffers();
-    Ok((make_array(data), field))
+    if schema.release().is_none() || array.is_released() {
+        return Err(consumed("array"));
+    }
+    caught(|| {
+        let field = Field::try_from(schema).map_err(unsupported)?;
+        // SAFETY: what the caller promises.
+        let mut data = unsafe { from_ffi(array, schema) }.map_err(unsupported)?;
+        data.align_buffers();
+        Ok((make_array(data), field))
+    })
+}
+
+fn consumed(what: &str) -> PyErr {
+    EncodeError::new_err(format!("the Arrow {what} was taken out of its capsule before, or released"))
 }
 
 fn unsupported(error: ArrowError) -> PyErr {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use arrow_array::{Array as _, ArrayRef, BooleanArray};
 use arrow_buffer::Buffer;
-use arrow_frames::{Batch, Column, Compression, CopyReport, DataFrame, Encoder, OpaqueColumn, Target};
+use arrow_frames::{
+    Batch, BufferLayout, Column, Compression, CopyReport, DataFrame, Encoder, OpaqueColumn, Target,
+};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,9 +14,9 @@ use pyo3::types::{PyBytes, PyMemoryView};
 
 use crate::capsules::{import_array, import_stream};
 use crate::convert;
-use crate::errors::{EncodeError, Result, writing};
-use crate::memory::Regions;
-use crate::unaligned::Unaligned;
+use crate::errors::{EncodeError, Result, caught, detached, writing};
+use crate::memory::{Place, Regions};
+use crate::unaligned::{Unaligned, places};
 
 /// What to encode: columns, each added in one call, in order.
 #[pyclass(module = "arrow_frames._native")]
@@ -27,6 +29,7 @@ pub struct Columns {
     regions: Regions,
     /// What was copied, beside what the encoder copies.
     copies: Vec<Copied>,
+    is_encoded: bool,
 }
 
 /// A copy: the column, why, and bytes.
@@ -50,6 +53,7 @@ impl Columns {
             unaligned: Unaligned::default(),
             regions: Regions::default(),
             copies: Vec::new(),
+            is_encoded: false,
         }
     }
 
@@ -62,13 +66,13 @@ impl Columns {
         array: &Bound<'_, PyAny>,
     ) -> Result<()> {
         let data_type = type_of(format)?;
-        let rows = self.regions.import_rows(array, "a block")?;
+        let rows = self.regions.import_rows(array, "a block", &places)?;
         let length = self.rows;
-        if rows.len() != places.len() {
-            return Err(PyValueError::new_err("a block needs a place for each of its rows"));
+        if let (Some(first), Some(place)) = (rows.first(), places.first()) {
+            self.check_values(*place, &data_type, first.len())?;
         }
         let unaligned = &mut self.unaligned;
-        let made = py.detach(|| {
+        let made = detached(py, || {
             let made = rows.into_iter().zip(&places).map(|(values, place)| {
                 let nulls = if convert::has_nat(&data_type) { convert::not_nat(&values) } else { None };
                 let values = unaligned.aligned((0, *place), &data_type, values);
@@ -93,13 +97,17 @@ impl Columns {
         values: &Bound<'_, PyAny>,
         mask: &Bound<'_, PyAny>,
     ) -> Result<()> {
-        let values = self.regions.import(values, "the values")?;
+        let values = self.regions.at((0, place)).import(values, "the values")?;
         let mask = self.regions.import(mask, "the mask")?;
         let rows = self.rows;
         let boolean = format == "b";
         let data_type = if boolean { DataType::Boolean } else { type_of(format)? };
+        self.check_values(place, &data_type, values.len())?;
+        if mask.len() != rows {
+            return Err(self.wrong_length(place, "mask", mask.len(), rows));
+        }
         let unaligned = &mut self.unaligned;
-        let array = py.detach(|| {
+        let array = detached(py, || {
             let nulls = convert::not_masked(&mask);
             if boolean {
                 let array: ArrayRef = Arc::new(BooleanArray::new(convert::bits(&values), nulls));
@@ -109,7 +117,8 @@ impl Columns {
             convert::array(data_type, rows, values, nulls).map_err(invalid)
         })?;
         if array.nulls().is_some() || boolean {
-            self.copied(place, "mask", rows.div_ceil(8) * (1 + usize::from(boolean)));
+            let masks = if boolean { 2 } else { 1 };
+            self.copied(place, "mask", rows.div_ceil(8).saturating_mul(masks));
         }
         self.put(place, array, true)
     }
@@ -117,6 +126,7 @@ impl Columns {
     /// A column of booleans of a byte each, which Arrow has as bits.
     fn boolean(&mut self, py: Python<'_>, place: usize, values: &Bound<'_, PyAny>) -> Result<()> {
         let values = self.regions.import(values, "the values")?;
+        self.check_values(place, &DataType::Boolean, values.len())?;
         let bits = py.detach(|| convert::bits(&values));
         self.copied(place, "boolean", self.rows.div_ceil(8));
         self.put(place, Arc::new(BooleanArray::new(bits, None)), false)
@@ -126,6 +136,12 @@ impl Columns {
     fn arrow(&mut self, place: usize, array: &Bound<'_, PyAny>) -> Result<()> {
         let (array, field) = import_array(array)?;
         let name = self.field(place)?.name().clone();
+        let regions = self.regions.at((0, place));
+        let mut waiting = vec![array.to_data()];
+        while let Some(data) = waiting.pop() {
+            data.buffers().iter().for_each(|buffer| regions.add_read_only(buffer));
+            waiting.extend(data.child_data().iter().cloned());
+        }
         self.set(place, field.with_name(name).with_nullable(true), Column::Native(array))
     }
 
@@ -137,7 +153,8 @@ impl Columns {
         type_name: String,
         buffers: Vec<Bound<'_, PyAny>>,
     ) -> Result<()> {
-        let buffers = buffers.iter().map(|buffer| self.regions.import(buffer, "a buffer of a pickle"));
+        let regions = self.regions.at((0, place));
+        let buffers = buffers.iter().map(|buffer| regions.import(buffer, "a buffer of a pickle"));
         let opaque = OpaqueColumn::new(type_name, self.rows, buffers.collect::<Result<Vec<Buffer>>>()?);
         let field = Field::new(self.field(place)?.name(), DataType::Null, true);
         let field = field.with_metadata([("arrow_frames".to_owned(), mark)]);
@@ -158,11 +175,15 @@ impl Columns {
         writable: bool,
         compression: Option<&str>,
     ) -> Result<Encoded<'py>> {
+        if self.is_encoded {
+            return Err(PyValueError::new_err("the columns were encoded before"));
+        }
+        if let Some(place) = self.columns.iter().position(Option::is_none) {
+            return Err(PyValueError::new_err(format!("column {place} was not given")));
+        }
+        self.is_encoded = true;
         let fields = Fields::from(std::mem::take(&mut self.fields));
-        let columns = std::mem::take(&mut self.columns).into_iter().collect::<Option<Vec<_>>>();
-        let Some(mut columns) = columns else {
-            return Err(PyValueError::new_err("not every column was given"));
-        };
+        let mut columns: Vec<_> = std::mem::take(&mut self.columns).into_iter().flatten().collect();
         let mut unaligned = std::mem::take(&mut self.unaligned);
         if compression.is_some() || writable {
             // Frames that are made of the columns' values.
@@ -182,7 +203,7 @@ impl Columns {
             let batch = Batch::try_new(columns, rows)?;
             DataFrame::try_new(schema, vec![batch])
         };
-        let df = work().map_err(writing)?;
+        let df = caught(|| work().map_err(writing))?;
         encoded(py, &df, encoder, &unaligned, &mut self.regions, copies)
     }
 }
@@ -190,6 +211,23 @@ impl Columns {
 impl Columns {
     fn field(&self, place: usize) -> Result<&Field> {
         self.fields.get(place).ok_or_else(|| PyValueError::new_err(format!("there is no column {place}")))
+    }
+
+    /// Refuses values that are not as many bytes as the rows need; of booleans, a byte each.
+    fn check_values(&self, place: usize, data_type: &DataType, found: usize) -> Result<()> {
+        let width = data_type.primitive_width().unwrap_or(1);
+        let expected = self.rows.saturating_mul(width);
+        if found == expected { Ok(()) } else { Err(self.wrong_length(place, "values", found, expected)) }
+    }
+
+    fn wrong_length(&self, place: usize, what: &str, found: usize, expected: usize) -> PyErr {
+        match self.field(place) {
+            Ok(field) => {
+                let name = field.name();
+                EncodeError::new_err(format!("column {name:?} has {found} bytes of {what}, not {expected}"))
+            }
+            Err(error) => error,
+        }
     }
 
     fn put(&mut self, place: usize, array: ArrayRef, nullable: bool) -> Result<()> {
@@ -227,7 +265,7 @@ pub fn encode_stream<'py>(
     all.extend(metadata);
     let schema = Arc::new(Schema::new_with_metadata(schema.fields().clone(), all));
     let batches = batches.into_iter().map(Batch::from).collect();
-    let df = DataFrame::try_new(schema, batches).map_err(writing)?;
+    let df = caught(|| DataFrame::try_new(schema, batches).map_err(writing))?;
     let target = match target {
         "arrow" => Target::Arrow,
         "pandas" => Target::Pandas,
@@ -247,6 +285,7 @@ pub fn encode_object<'py>(
     compression: Option<&str>,
 ) -> Result<Encoded<'py>> {
     let mut regions = Regions::default();
+    regions.at((0, BufferLayout::OF_OBJECT));
     let buffers = buffers.iter().map(|buffer| regions.import(buffer, "a buffer of a pickle"));
     let df = DataFrame::of_object(buffers.collect::<Result<_>>()?)
         .with_schema_metadata(metadata.into_iter().collect::<arrow_schema::Metadata>());
@@ -274,11 +313,14 @@ fn encoded<'py>(
     regions: &mut Regions,
     mut copies: Vec<Copied>,
 ) -> Result<Encoded<'py>> {
-    let frames = py.detach(|| encoder.encode(df)).map_err(writing)?;
+    let frames = detached(py, || encoder.encode(df).map_err(writing))?;
     copies.extend(copied(encoder.copies()));
-    let (header, buffers) = unaligned.put_back(frames).into_parts();
-    let buffers = buffers.iter().map(|buffer| regions.memory(buffer, true).view(py));
-    Ok((PyBytes::new(py, &header), buffers.collect::<Result<_>>()?, copies))
+    let frames = unaligned.put_back(frames);
+    let places = if regions.is_mixed() { places(&frames, None) } else { Vec::new() };
+    let (header, buffers) = frames.into_parts();
+    let places = places.into_iter().chain(std::iter::repeat(Place::default()));
+    let frames = regions.memories(places.zip(&buffers), true).into_iter().map(|memory| memory.view(py));
+    Ok((PyBytes::new(py, &header), frames.collect::<Result<_>>()?, copies))
 }
 
 /// What the encoder or the decoder copied.

@@ -46,7 +46,7 @@ pub fn check_hashes(py: Python<'_>, values: &Bound<'_, PyAny>, format: &str, wha
             None => return Ok(()),
         },
     };
-    let rows = values.len() / size_of::<i64>();
+    let rows = values.as_chunks::<{ size_of::<i64>() }>().0.len();
     let array = array(data_type, rows, values, None);
     let array = array.map_err(|error| DecodeError::new_err(format!("{what}: {error}")))?;
     check_hashes_of(py, &array, hashed, what)

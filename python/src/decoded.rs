@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array as _, ArrayRef};
 use arrow_buffer::Buffer;
 use arrow_frames::pickle::Pickle;
-use arrow_frames::{Batch, Column, DataFrame, Decoder, Frames, Layout};
+use arrow_frames::{Batch, BufferLayout, Column, DataFrame, Decoder, Frames, Layout};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
@@ -14,11 +14,11 @@ use pyo3::types::PyMemoryView;
 use crate::capsules::{Array, Stream};
 use crate::columns::{Copied, copied};
 use crate::convert;
-use crate::errors::{DecodeError, Result, reading};
+use crate::errors::{DecodeError, Result, caught, detached, reading};
 use crate::limits::Limits;
 use crate::memory::{Memory, Regions};
 use crate::stream::import;
-use crate::unaligned::Unaligned;
+use crate::unaligned::{Unaligned, places};
 
 /// A decoded dataframe, whose columns are the frames that it was decoded from.
 #[pyclass(frozen, module = "arrow_frames._native")]
@@ -56,6 +56,10 @@ pub fn decode(
     let limits = Limits::of(limits)?;
     let mut regions = Regions::default();
     let frames = import(&mut regions, header, &frames)?;
+    if regions.is_mixed() {
+        // The header was the first import.
+        regions.set_places(1, places(&frames, columns.as_deref()));
+    }
     let (frames, unaligned) = if as_they_lie && columns.is_none() {
         Unaligned::take(frames)
     } else {
@@ -78,7 +82,7 @@ pub fn decode_stream(
     let mut regions = Regions::default();
     let stream = regions.import(stream, "the stream")?;
     if stream.starts_with(b"ARROW1") {
-        let frames = Frames::from_file_with_limits(stream, &limits).map_err(reading)?;
+        let frames = caught(|| Frames::from_file_with_limits(stream, &limits).map_err(reading))?;
         return decoded(py, regions, columns, limits, |decoder| decoder.decode(frames));
     }
     decoded(py, regions, columns, limits, |decoder| decoder.decode_stream(stream))
@@ -88,12 +92,11 @@ pub fn decode_stream(
 #[pyfunction]
 pub fn schema(bytes: &Bound<'_, PyAny>) -> Result<SchemaParts> {
     let bytes = Regions::default().import(bytes, "the header")?;
-    let layout = if bytes.starts_with(b"ARROW1") {
-        Layout::of_file(&bytes)
-    } else {
+    let layout = caught(|| {
         // A header is a stream whose bodies are missing: its schema comes first in both.
-        Layout::of_stream(&bytes)
-    };
+        let is_file = bytes.starts_with(b"ARROW1");
+        Ok(if is_file { Layout::of_file(&bytes) } else { Layout::of_stream(&bytes) })
+    })?;
     match (layout.schema, layout.error) {
         (Some(schema), _) => {
             let df = DataFrame::try_new(schema, Vec::new()).map_err(reading)?;
@@ -115,7 +118,7 @@ fn decoded(
     if let Some(columns) = columns {
         decoder = decoder.with_projection(columns);
     }
-    let df = py.detach(|| decode(&mut decoder)).map_err(reading)?;
+    let df = detached(py, || decode(&mut decoder).map_err(reading))?;
     if !decoder.is_finished() {
         return Err(DecodeError::new_err("the stream was cut: there is no end marker"));
     }
@@ -195,11 +198,7 @@ impl Decoded {
                     let why = "has the number −2⁶³, which pandas takes for a missing value";
                     return Err(DecodeError::new_err(format!("column {name:?} {why}")));
                 }
-                let filled = py.detach(|| convert::with_nat(&values, nulls));
-                if filled.as_ptr() != values.as_ptr() {
-                    self.regions().add_writable(filled.clone());
-                }
-                values = filled;
+                values = py.detach(|| convert::with_nat(&values, nulls));
             } else if array.null_count() > 0 {
                 return Err(self.no_numbers(column));
             }
@@ -211,19 +210,24 @@ impl Decoded {
         let mut rest = parts.as_slice();
         while let [(format, first, start), ..] = rest {
             let length = start.len();
-            let (run, stride, memory) = run(rest, &mut regions);
-            let (taken, left) = rest.split_at(run);
+            let (run, stride, memory) = run(rest, batch, &mut regions);
+            let Some((taken, left)) = rest.split_at_checked(run) else { break };
             rest = left;
             let columns =
                 if run == 1 { vec![*first] } else { taken.iter().map(|(_, column, _)| *column).collect() };
             let memory = match memory {
                 Some(memory) => memory,
-                None => regions.memory(start, false),
+                None => regions.memory_at((batch, *first), start, false),
             };
-            blocks.push((*format, columns, memory.view(py)?, stride.max(length)));
+            blocks.push((*format, columns, memory, stride.max(length)));
         }
+        // Python's code may run while there are views to be made, and must not wait for the lock.
+        drop(regions);
         blocks.sort_by_key(|(_, columns, _, _)| columns.first().copied());
-        Ok(blocks)
+        let blocks = blocks.into_iter();
+        blocks
+            .map(|(format, columns, memory, stride)| Ok((format, columns, memory.view(py)?, stride)))
+            .collect()
     }
 
     /// Numbers of a batch and a mask of a byte each, which is 1 where there is none.
@@ -243,7 +247,7 @@ impl Decoded {
             Some(array) => Memory::of_rust(convert::bytes(array.values()), false),
             None => {
                 let values = self.values(batch, column, array);
-                self.regions().memory(&values, false)
+                self.regions().memory_at((batch, column), &values, false)
             }
         };
         Ok((format, memory.view(py)?, Memory::of_rust(mask, false).view(py)?))
@@ -309,7 +313,8 @@ impl Decoded {
     /// An Arrow column of a batch.
     fn array(&self, batch: usize, column: usize) -> Result<Array> {
         let array = self.unaligned.array(batch, column, self.native(batch, column)?);
-        Ok(Array { array, field: self.df.schema().fields()[column].clone() })
+        let field = self.df.schema().fields().get(column).ok_or_else(|| self.no_numbers(column))?.clone();
+        Ok(Array { array, field })
     }
 
     /// An opaque column of a batch: the pickle and its buffers, and why Python should not be given it,
@@ -323,24 +328,24 @@ impl Decoded {
         let Column::Opaque(opaque) = self.column(batch, column)? else {
             return Err(PyValueError::new_err(format!("column {column} is not opaque")));
         };
-        let checked = py.detach(|| Pickle::parse(opaque.buffers()).and_then(|pickle| pickle.check()));
-        let mut regions = self.regions();
-        let views = opaque.buffers().iter().map(|buffer| regions.memory(buffer, false).view(py));
-        Ok((views.collect::<Result<_>>()?, checked.err().map(|error| error.to_string())))
+        let refused = detached(py, || Ok(refused(opaque.buffers())))?;
+        let buffers = opaque.buffers().iter().map(|buffer| ((batch, column), buffer));
+        let memories = self.regions().memories(buffers, false);
+        Ok((views(py, memories)?, refused))
     }
 
     /// The pickle of an object that is no column, and its buffers, if there is one.
     fn object<'py>(&self, py: Python<'py>) -> Result<Option<Vec<Bound<'py, PyMemoryView>>>> {
         let Some(buffers) = self.df.object() else { return Ok(None) };
-        let mut regions = self.regions();
-        buffers.iter().map(|buffer| regions.memory(buffer, false).view(py)).collect::<Result<_>>().map(Some)
+        let buffers = buffers.iter().map(|buffer| ((0, BufferLayout::OF_OBJECT), buffer));
+        let memories = self.regions().memories(buffers, false);
+        views(py, memories).map(Some)
     }
 
     /// Why Python should not be given the pickle of that object, if it should not.
-    fn object_refused(&self, py: Python<'_>) -> Option<String> {
-        let buffers = self.df.object()?;
-        let checked = py.detach(|| Pickle::parse(buffers).and_then(|pickle| pickle.check()));
-        checked.err().map(|error| error.to_string())
+    fn object_refused(&self, py: Python<'_>) -> Result<Option<String>> {
+        let Some(buffers) = self.df.object() else { return Ok(None) };
+        detached(py, || Ok(refused(buffers)))
     }
 
     /// An opaque column of a batch as an Arrow array, without Python's help.
@@ -353,13 +358,13 @@ impl Decoded {
             let field = Arc::new(pickle.to_field(&name, array.data_type())?);
             Ok(Array { array, field })
         };
-        py.detach(work).map_err(reading)
+        detached(py, || work().map_err(reading))
     }
 
     /// Everything as Arrow: opaque columns become arrays, as far as they have an Arrow type.
     fn stream(&self, py: Python<'_>) -> Result<Stream> {
         let df = self.aligned()?;
-        let batches = py.detach(|| df.into_record_batches()).map_err(reading)?;
+        let batches = detached(py, || df.into_record_batches().map_err(reading))?;
         // What it is without its opaque columns is in the first batch; without batches there are none.
         let schema = batches.first().map_or_else(|| self.df.schema().clone(), |batch| batch.schema());
         Ok(Stream { schema, batches })
@@ -410,8 +415,22 @@ impl Decoded {
     }
 }
 
-/// How many parts from the first on lie at a constant stride, the stride, and their memory.
-fn run(parts: &[(&'static str, usize, Buffer)], regions: &mut Regions) -> (usize, usize, Option<Memory>) {
+/// Why Python should not be given a pickle, if it should not.
+fn refused(buffers: &[Buffer]) -> Option<String> {
+    let checked = Pickle::parse(buffers).and_then(|pickle| pickle.check());
+    checked.err().map(|error| error.to_string())
+}
+
+fn views<'py>(py: Python<'py>, memories: Vec<Memory>) -> Result<Vec<Bound<'py, PyMemoryView>>> {
+    memories.into_iter().map(|memory| memory.view(py)).collect()
+}
+
+/// How many parts from the first on lie at a constant stride in one memory, the stride, and that memory.
+fn run(
+    parts: &[(&'static str, usize, Buffer)],
+    batch: usize,
+    regions: &mut Regions,
+) -> (usize, usize, Option<Memory>) {
     let [(format, first, start), (_, _, next), ..] = parts else { return (1, 0, None) };
     let stride = (next.as_ptr() as usize).saturating_sub(start.as_ptr() as usize);
     let width = start.len();
@@ -420,27 +439,17 @@ fn run(parts: &[(&'static str, usize, Buffer)], regions: &mut Regions) -> (usize
     }
     let mut count = 1;
     let mut column = *first;
-    let readonly = regions.memory(start, false).is_readonly();
+    let mut memory = regions.memory_at((batch, *first), start, false);
     for (at, (other, place, values)) in parts.iter().enumerate().skip(1) {
         let expected = (start.as_ptr() as usize).checked_add(stride.saturating_mul(at));
         if other != format || expected != Some(values.as_ptr() as usize) || *place <= column {
             break;
         }
-        // One array is writable or not.
-        if regions.memory(values, false).is_readonly() != readonly {
-            break;
-        }
-        (count, column) = (count + 1, *place);
+        // One array is one object's memory, and writable or not.
+        let Some(joined) = regions.joined(&memory, (batch, *place), values) else { break };
+        (count, column, memory) = (at.saturating_add(1), *place, joined);
     }
-    while count > 1 {
-        let last = parts.get(count - 1).map_or(start, |(_, _, values)| values);
-        if let Some(memory) = regions.span(start, last).filter(|memory| memory.is_readonly() == readonly) {
-            return (count, stride, Some(memory));
-        }
-        // Some of them are other objects' memory that happens to lie behind.
-        count -= 1;
-    }
-    (1, 0, None)
+    if count == 1 { (1, 0, None) } else { (count, stride, Some(memory)) }
 }
 
 fn width_of(format: &str) -> usize {
@@ -456,10 +465,12 @@ fn width_of(format: &str) -> usize {
 fn values(array: &ArrayRef) -> Buffer {
     let data = array.to_data();
     let width = data.data_type().primitive_width().unwrap_or_default();
-    match data.buffers().first() {
-        Some(values) => values.slice_with_length(data.offset() * width, data.len() * width),
-        None => Buffer::default(),
-    }
+    let (Some(values), Some(start), Some(length)) =
+        (data.buffers().first(), data.offset().checked_mul(width), data.len().checked_mul(width))
+    else {
+        return Buffer::default();
+    };
+    values.slice_with_length(start, length)
 }
 
 fn fields(df: &DataFrame) -> Vec<FieldParts> {

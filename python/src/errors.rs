@@ -1,5 +1,8 @@
 //! The codec's errors as Python's exceptions.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use arrow_frames::{Error, ErrorKind, Fault};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -31,6 +34,26 @@ pub fn writing(error: Error) -> PyErr {
 /// The exception for an object that is not what a parameter takes.
 pub fn wrong_type(message: impl Into<String>) -> PyErr {
     PyTypeError::new_err(message.into())
+}
+
+/// Calls code that is not ours, or much of ours: a panic in it, which is a fault, becomes an error.
+///
+/// What it works on is not to be used again, and is not: it is dropped with the call that failed.
+pub fn caught<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
+        let message = message_of(&*panic);
+        Err(ArrowFramesError::new_err(format!("a fault in arrow_frames, please report it: {message}")))
+    })
+}
+
+/// The same, while other threads of Python run.
+pub fn detached<T: Send>(py: Python<'_>, call: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    py.detach(|| caught(call))
+}
+
+fn message_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
 }
 
 fn exception(error: Error, of_input: fn(String) -> PyErr) -> PyErr {

@@ -40,9 +40,8 @@ impl Sizes {
             LargeUtf8 => Self::offsets(array.as_string::<i64>().value_offsets(), None),
             Binary => Self::offsets(array.as_binary::<i32>().value_offsets(), None),
             LargeBinary => Self::offsets(array.as_binary::<i64>().value_offsets(), None),
-            // The length is the low half of a view.
-            Utf8View => Self::lengths(array.as_string_view().views().iter().map(|view| *view as u32)),
-            BinaryView => Self::lengths(array.as_binary_view().views().iter().map(|view| *view as u32)),
+            Utf8View => Self::lengths(array.as_string_view().views()),
+            BinaryView => Self::lengths(array.as_binary_view().views()),
             List(_) => {
                 let list = array.as_list::<i32>();
                 Self::offsets(list.value_offsets(), Some(&Self::of(list.values())))
@@ -106,8 +105,13 @@ impl Sizes {
         Sizes::Sums(offsets.iter().map(|offset| up_to(offset).saturating_sub(first)).collect())
     }
 
-    fn lengths(lengths: impl Iterator<Item = u32>) -> Sizes {
-        Self::sums(lengths.map(u64::from))
+    fn lengths(views: &[u128]) -> Sizes {
+        // A view starts with its length.
+        let length = |view: &u128| {
+            let [a, b, c, d, ..] = view.to_le_bytes();
+            u64::from(u32::from_le_bytes([a, b, c, d]))
+        };
+        Self::sums(views.iter().map(length))
     }
 
     fn views<O: OffsetSizeTrait>(offsets: &[O], sizes: &[O], child: &Sizes) -> Sizes {
@@ -164,8 +168,8 @@ impl Sizes {
                 let (Some(end), Some(after)) = (ends.get(run), sums.get(run.saturating_add(1))) else {
                     return before;
                 };
-                let rows = end.saturating_sub(start).max(1) as u64;
-                let each = after.saturating_sub(before) / rows;
+                let rows = end.saturating_sub(start) as u64;
+                let each = after.saturating_sub(before).checked_div(rows).unwrap_or_default();
                 before.saturating_add(each.saturating_mul(row.saturating_sub(start) as u64))
             }
         }

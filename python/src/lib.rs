@@ -3,6 +3,19 @@
 //!
 //! Data moves one way: Python objects → [`columns`] → frames → [`decoded`] → Python objects.
 //! [`memory`] and [`capsules`] are the only files with unsafe code.
+//!
+//! A panic would reach Python as an exception that no `except Exception` catches. So nothing here may panic
+//! over what Python gives, and [`errors::caught`] makes an error of a panic in what is called.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss
+)]
 
 mod capsules;
 mod columns;

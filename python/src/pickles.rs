@@ -8,8 +8,8 @@ use pyo3::types::{
     PyFloat, PyInt, PyList, PyMemoryView, PyString, PyTime, PyTimeAccess, PyTuple, PyTzInfo, PyTzInfoAccess,
 };
 
-use crate::errors::Result;
-use crate::memory::Regions;
+use crate::errors::{Result, caught};
+use crate::memory::{Place, Regions};
 
 /// Levels of lists, tuples and dicts in an object: more are left to Python's own pickle, as is what
 /// contains itself.
@@ -65,14 +65,17 @@ impl Objects {
 #[pyfunction]
 pub fn pickle<'py>(py: Python<'py>, expression: &Bound<'py, PyAny>) -> Result<Vec<Bound<'py, PyMemoryView>>> {
     let mut writing = Writing { writer: Writer::new(), regions: Regions::default(), containers: 0 };
-    writing.expression(expression, 0)?;
-    let Writing { writer, mut regions, containers } = writing;
-    let buffers = writer.finish();
+    let (buffers, mut regions, containers) = caught(|| {
+        writing.expression(expression, 0)?;
+        Ok((writing.writer.finish(), writing.regions, writing.containers))
+    })?;
     let room = buffers.first().map_or(0, |pickle| pickle.len() / 4) as u64;
     if containers > PickleLimits::default().max_free_containers.saturating_add(room) {
         return Err(PyTypeError::new_err("more lists, tuples, dicts and calls than a reader takes"));
     }
-    buffers.iter().map(|buffer| regions.memory(buffer, true).view(py)).collect()
+    // One behind the other, as they were imported.
+    let buffers = regions.memories(buffers.iter().map(|buffer| (Place::default(), buffer)), true);
+    buffers.into_iter().map(|memory| memory.view(py)).collect()
 }
 
 /// A pickle that is being written.
@@ -86,6 +89,9 @@ struct Writing {
 impl Writing {
     fn expression(&mut self, value: &Bound<'_, PyAny>, depth: usize) -> Result<()> {
         let py = value.py();
+        if depth > MAX_DEPTH {
+            return Err(PyTypeError::new_err("too many levels"));
+        }
         if let Ok(call) = value.cast::<Call>() {
             let call = call.get();
             if let Some((module, name)) = &call.before {
@@ -93,10 +99,10 @@ impl Writing {
                 self.writer.pop();
             }
             let arguments = call.arguments.bind(py);
-            self.containers += 2;
+            self.count(2);
             self.writer.start_call(&call.module, &call.name, arguments.len());
             for argument in arguments {
-                self.expression(&argument, depth + 1)?;
+                self.expression(&argument, depth.saturating_add(1))?;
             }
             self.writer.end_call(arguments.len());
             return Ok(());
@@ -134,10 +140,10 @@ impl Writing {
         } else if let Ok(bytes) = value.cast_exact::<PyBytes>() {
             self.writer.bytes(bytes.as_bytes());
         } else if let Ok(tuple) = value.cast_exact::<PyTuple>() {
-            self.containers += 1;
+            self.count(1);
             self.writer.start_tuple(tuple.len());
             for item in tuple {
-                self.scalar(&item, depth + 1)?;
+                self.scalar(&item, depth.saturating_add(1))?;
             }
             self.writer.end_tuple(tuple.len());
         } else if let Ok(values) = value.cast_exact::<PyList>() {
@@ -150,6 +156,10 @@ impl Writing {
         Ok(())
     }
 
+    fn count(&mut self, containers: u64) {
+        self.containers = self.containers.saturating_add(containers);
+    }
+
     fn int(&mut self, int: &Bound<'_, PyInt>) -> Result<()> {
         if let Ok(small) = int.extract::<i128>() {
             self.writer.int(small);
@@ -157,7 +167,7 @@ impl Writing {
         }
         let bits: usize = int.call_method0("bit_length")?.extract()?;
         // And its sign.
-        let length = bits / 8 + 1;
+        let length = (bits / 8).saturating_add(1);
         if length > PickleLimits::default().max_integer_bytes {
             return Err(PyTypeError::new_err("an integer that is longer than a reader takes"));
         }
@@ -168,12 +178,12 @@ impl Writing {
     }
 
     fn list(&mut self, values: &Bound<'_, PyList>, depth: usize) -> Result<()> {
-        self.containers += 1;
+        self.count(1);
         // What `Writer::list` does, whose items may not fail.
         self.writer.start_list();
         for (number, value) in values.iter().enumerate() {
             self.writer.continue_list(number);
-            self.expression(&value, depth + 1)?;
+            self.expression(&value, depth.saturating_add(1))?;
         }
         self.writer.end_list();
         Ok(())
@@ -181,12 +191,14 @@ impl Writing {
 
     /// A dict whose keys are text: others' hashes may be made to collide, so that readers count them.
     fn dict(&mut self, values: &Bound<'_, PyDict>, depth: usize) -> Result<()> {
-        self.containers += 1;
+        self.count(1);
         self.writer.start_dict();
-        for (key, value) in values {
+        // A copy: the code of a value's class may change the dict meanwhile.
+        for item in values.items() {
+            let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
             let key = key.cast_exact::<PyString>().map_err(|_| unsupported(&key))?;
             self.writer.text(unicode(key)?);
-            self.scalar(&value, depth + 1)?;
+            self.scalar(&value, depth.saturating_add(1))?;
         }
         self.writer.end_dict();
         Ok(())
@@ -195,7 +207,7 @@ impl Writing {
     /// Dates, times, durations, decimals, UUIDs, and what pandas calls missing.
     fn object(&mut self, value: &Bound<'_, PyAny>) -> Result<()> {
         // The value's own, and perhaps its zone's.
-        self.containers += 6;
+        self.count(6);
         let w = &mut self.writer;
         let class = value.get_type();
         let (module, name) = (class.module()?, class.name()?);
@@ -272,10 +284,11 @@ fn offset(zone: &Bound<'_, PyTzInfo>) -> Result<Option<i128>> {
         return Ok(None);
     }
     let arguments: Bound<'_, PyTuple> = zone.call_method0("__getinitargs__")?.extract()?;
-    let [delta] = &arguments.iter().collect::<Vec<_>>()[..] else { return Ok(None) };
+    let (Ok(delta), 1) = (arguments.get_item(0), arguments.len()) else { return Ok(None) };
     let delta = delta.cast::<PyDelta>()?;
-    let seconds = i128::from(delta.get_days()) * 86_400 + i128::from(delta.get_seconds());
-    Ok((delta.get_microseconds() == 0).then_some(seconds))
+    let days = i128::from(delta.get_days()).checked_mul(86_400);
+    let seconds = days.and_then(|seconds| seconds.checked_add(delta.get_seconds().into()));
+    Ok(seconds.filter(|_| delta.get_microseconds() == 0))
 }
 
 fn unicode<'t>(text: &'t Bound<'_, PyString>) -> Result<&'t str> {

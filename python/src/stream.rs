@@ -4,17 +4,17 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-use arrow_buffer::Buffer;
 use arrow_frames::{Frames, StreamSource};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
 
-use crate::errors::{Result, reading, writing};
+use crate::errors::{Result, caught, reading, writing};
 use crate::limits::Limits;
 use crate::memory::{Lent, Memory, Regions, lend};
 
-/// The slices of the stream that a header and its frames are, none of them copied but the padding.
+/// The slices of the stream that a header and its frames are, none of them copied but the padding. All are
+/// read-only: they are for writers, and nobody who is given a column to write may change it.
 #[pyfunction]
 pub fn segments<'py>(
     py: Python<'py>,
@@ -23,8 +23,8 @@ pub fn segments<'py>(
 ) -> Result<Vec<Bound<'py, PyMemoryView>>> {
     let mut regions = Regions::default();
     let frames = import(&mut regions, header, &frames)?;
-    let chunks = frames.into_chunks().map_err(writing)?;
-    let view = |bytes: bytes::Bytes| regions.memory(&bytes.into(), true).view(py);
+    let chunks = caught(|| frames.into_chunks().map_err(writing))?;
+    let view = |bytes: bytes::Bytes| Memory::of_rust(bytes.into(), true).view(py);
     chunks.into_iter().map(view).collect()
 }
 
@@ -40,13 +40,15 @@ pub fn receive<'py>(
     let is_kept = Rc::new(Cell::new(false));
     let mut source =
         StreamSource::new(Reader::new(source, is_kept.clone())?).with_limits(Limits::of(limits)?);
-    let frames = source.read_all();
+    let frames = caught(|| source.read_all().map_err(reading));
     if is_kept.get() {
         // Python still has a part of its memory.
-        std::mem::forget((source, frames));
+        std::mem::forget(source);
+        // What the reader raised may be why: its traceback has what its functions had.
+        std::mem::forget(frames?);
         return Err(PyBufferError::new_err("the reader kept the memory that it was to fill"));
     }
-    let (header, buffers) = frames.map_err(reading)?.into_parts();
+    let (header, buffers) = frames?.into_parts();
     drop(source);
     let frames = Memory::of_received(buffers).into_iter().map(|memory| memory.view(py));
     Ok((PyBytes::new(py, &header), frames.collect::<Result<_>>()?))
@@ -56,7 +58,9 @@ pub fn receive<'py>(
 #[pyfunction]
 pub fn pack<'py>(py: Python<'py>, frames: Vec<Bound<'py, PyAny>>) -> Result<Bound<'py, PyBytes>> {
     let mut regions = Regions::default();
-    let frames = frames.iter().map(|frame| regions.import(frame, "a frame")).collect::<Result<Vec<_>>>()?;
+    let frames = frames.iter().enumerate();
+    let frames = frames.map(|(number, frame)| regions.import(frame, format_args!("frame {number}")));
+    let frames = frames.collect::<Result<Vec<_>>>()?;
     let packed = arrow_frames::pack(&frames);
     let segments = packed.segments();
     let bytes = usize::try_from(segments.num_bytes()).unwrap_or(usize::MAX);
@@ -75,7 +79,7 @@ pub fn pack<'py>(py: Python<'py>, frames: Vec<Bound<'py, PyAny>>) -> Result<Boun
 pub fn unpack<'py>(py: Python<'py>, packed: &Bound<'py, PyAny>) -> Result<Vec<Bound<'py, PyMemoryView>>> {
     let mut regions = Regions::default();
     let packed = regions.import(packed, "the blob")?;
-    let frames = arrow_frames::unpack(packed).map_err(reading)?;
+    let frames = caught(|| arrow_frames::unpack(packed).map_err(reading))?;
     frames.iter().map(|frame| regions.memory(frame, true).view(py)).collect()
 }
 
@@ -83,33 +87,15 @@ pub fn unpack<'py>(py: Python<'py>, packed: &Bound<'py, PyAny>) -> Result<Vec<Bo
 #[pyfunction]
 pub fn merge<'py>(py: Python<'py>, frames: Vec<Bound<'py, PyAny>>) -> Result<Vec<Bound<'py, PyMemoryView>>> {
     let mut regions = Regions::default();
-    let frames = frames.iter().map(|frame| regions.import(frame, "a frame")).collect::<Result<Vec<_>>>()?;
-    let mut merged = Vec::new();
-    let mut rest = frames.as_slice();
-    while let [first, ..] = rest {
-        let mut memory = regions.memory(first, true);
-        let mut count = 1;
-        let neighbours =
-            rest.windows(2).take_while(|pair| matches!(pair, [one, next] if are_adjacent(one, next)));
-        for next in neighbours.filter_map(<[Buffer]>::last) {
-            // Behind each other, but not of one object; or not all of them are writable.
-            let readonly = regions.memory(next, true).is_readonly();
-            let Some(span) = regions.span(first, next).filter(|span| span.is_readonly() == readonly) else {
-                break;
-            };
-            if span.is_readonly() != memory.is_readonly() {
-                break;
-            }
-            (memory, count) = (span, count + 1);
+    let mut merged: Vec<Memory> = Vec::new();
+    for (number, frame) in frames.iter().enumerate() {
+        let memory = regions.import_memory(frame, format_args!("frame {number}"))?;
+        match merged.last_mut().and_then(|last| Some((last.followed_by(&memory)?, last))) {
+            Some((both, last)) => *last = both,
+            None => merged.push(memory),
         }
-        merged.push(memory.view(py)?);
-        rest = rest.get(count..).unwrap_or_default();
     }
-    Ok(merged)
-}
-
-fn are_adjacent(one: &Buffer, next: &Buffer) -> bool {
-    !one.is_empty() && !next.is_empty() && one.as_ptr() as usize + one.len() == next.as_ptr() as usize
+    merged.into_iter().map(|memory| memory.view(py)).collect()
 }
 
 /// A header and frames that Python gave, in its memory.
@@ -120,13 +106,8 @@ pub fn import(
 ) -> Result<Frames> {
     let header = regions.import(header, "the header")?;
     let frames = frames.iter().enumerate();
-    let frames = frames.map(|(number, frame)| match regions.import(frame, "a frame") {
-        Ok(buffer) => Ok(buffer),
-        // Named only where it is wrong: a frame costs little otherwise.
-        Err(_) => regions.import(frame, &format!("frame {number}")),
-    });
-    let frames = frames.collect::<Result<Vec<_>>>()?;
-    Ok(Frames::new(header, frames))
+    let frames = frames.map(|(number, frame)| regions.import(frame, format_args!("frame {number}")));
+    Ok(Frames::new(header, frames.collect::<Result<Vec<_>>>()?))
 }
 
 /// A Python object as a reader.
@@ -139,7 +120,7 @@ struct Reader<'py> {
 impl<'py> Reader<'py> {
     fn new(source: &Bound<'py, PyAny>, is_kept: Rc<Cell<bool>>) -> Result<Self> {
         for (name, fills) in [("readinto", true), ("recv_into", true), ("read", false)] {
-            if let Ok(method) = source.getattr(name) {
+            if let Some(method) = source.getattr_opt(name)? {
                 return Ok(Reader { method, fills, is_kept });
             }
         }
@@ -149,6 +130,8 @@ impl<'py> Reader<'py> {
 
     fn read(&mut self, bytes: &mut [u8]) -> Result<usize> {
         let py = self.method.py();
+        // A method that is not written in Python would leave a signal, such as Ctrl-C, unnoticed.
+        py.check_signals()?;
         if !self.fills {
             let read = self.method.call1((bytes.len(),))?;
             let mut regions = Regions::default();

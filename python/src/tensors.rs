@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMemoryView};
 
 use crate::columns::{Copied, copied};
-use crate::errors::{DecodeError, EncodeError, Result, reading, writing};
+use crate::errors::{DecodeError, EncodeError, Result, caught, detached, reading, writing};
 use crate::limits::Limits;
 use crate::memory::Regions;
 use crate::stream::import;
@@ -27,7 +27,7 @@ pub fn kind(bytes: &Bound<'_, PyAny>) -> Result<&'static str> {
     if bytes.starts_with(b"ARROW1") {
         return Ok("dataframe");
     }
-    match Content::of(&bytes).map_err(reading)? {
+    match caught(|| Content::of(&bytes).map_err(reading))? {
         Content::DataFrame => Ok("dataframe"),
         Content::Tensor => Ok("tensor"),
         Content::SparseTensor => Ok("sparse"),
@@ -115,7 +115,7 @@ pub fn encode_sparse<'py>(
         }
         _ => return Err(wrong()),
     };
-    let tensor = py.detach(|| SparseTensor::try_new(shape, index, values)).map_err(writing)?;
+    let tensor = detached(py, || SparseTensor::try_new(shape, index, values).map_err(writing))?;
     let mut tensor = tensor.with_metadata(pairs(metadata));
     if let Some(names) = names {
         tensor = tensor.with_names(names).map_err(writing)?;
@@ -189,7 +189,7 @@ pub fn decode_tensor_stream(
     let mut regions = Regions::default();
     let stream = regions.import(stream, "the stream")?;
     let limits = Limits::of(limits)?;
-    let frames = Frames::from_stream_with_limits(stream, &limits).map_err(reading)?;
+    let frames = caught(|| Frames::from_stream_with_limits(stream, &limits).map_err(reading))?;
     tensor(py, regions, frames, codec(max_copied_bytes).with_limits(limits))
 }
 
@@ -220,7 +220,7 @@ pub fn decode_sparse_stream(
     let mut regions = Regions::default();
     let stream = regions.import(stream, "the stream")?;
     let limits = Limits::of(limits)?;
-    let frames = Frames::from_stream_with_limits(stream, &limits).map_err(reading)?;
+    let frames = caught(|| Frames::from_stream_with_limits(stream, &limits).map_err(reading))?;
     sparse(py, regions, frames, codec(max_copied_bytes).with_limits(limits))
 }
 
@@ -230,7 +230,7 @@ fn tensor(
     frames: Frames,
     mut codec: TensorCodec,
 ) -> Result<DecodedTensor> {
-    let tensor = py.detach(|| codec.decode(frames)).map_err(reading)?;
+    let tensor = detached(py, || codec.decode(frames).map_err(reading))?;
     Ok(DecodedTensor {
         format: format(tensor.data_type())?,
         shape: tensor.shape().to_vec(),
@@ -248,7 +248,7 @@ fn sparse(
     frames: Frames,
     mut codec: TensorCodec,
 ) -> Result<DecodedSparse> {
-    let tensor = py.detach(|| codec.decode_sparse(frames)).map_err(reading)?;
+    let tensor = detached(py, || codec.decode_sparse(frames).map_err(reading))?;
     let mut strides = None;
     let mut order = None;
     let (kind, indptr, indices): (_, &[Tensor], &[Tensor]) = match tensor.index() {
@@ -306,7 +306,7 @@ fn encoded<'py>(
     encode: impl FnOnce(&mut TensorCodec) -> arrow_frames::Result<Frames> + Send,
 ) -> Result<Encoded<'py>> {
     let mut codec = codec(max_copied_bytes);
-    let (header, buffers) = py.detach(|| encode(&mut codec)).map_err(writing)?.into_parts();
+    let (header, buffers) = detached(py, || encode(&mut codec).map_err(writing))?.into_parts();
     // What was gathered is nobody else's.
     let frames = buffers.iter().map(|frame| regions.memory(frame, false).view(py));
     let frames = frames.collect::<Result<Vec<_>>>()?;
@@ -330,7 +330,8 @@ fn vector(regions: &mut Regions, (format, values): &Numbers<'_>, what: &str) -> 
         let message = format!("{what} are {} bytes, which are no elements of {width}", values.len());
         return Err(PyValueError::new_err(message));
     }
-    Tensor::try_new(data_type, vec![values.len() / width], None, values).map_err(writing)
+    let count = values.len().checked_div(width).unwrap_or_default();
+    Tensor::try_new(data_type, vec![count], None, values).map_err(writing)
 }
 
 fn view(py: Python<'_>, regions: &mut Regions, buffer: &Buffer) -> Result<Py<PyMemoryView>> {

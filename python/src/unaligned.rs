@@ -8,15 +8,16 @@ use std::collections::HashMap;
 
 use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::Buffer;
-use arrow_frames::{Column, Frames, Layout, MessageKind, Part};
+use arrow_frames::{BufferLayout, Column, Frames, Layout, MessageKind, MessageLayout, Part};
 use arrow_schema::DataType;
 
 use crate::convert;
+use crate::memory::Place;
 
 /// The values of which there are zeros in the arrays, by batch and column.
 #[derive(Default)]
 pub struct Unaligned {
-    values: HashMap<(usize, usize), Buffer>,
+    values: HashMap<Place, Buffer>,
     /// The same for all of them. The system provides them when they are looked at, which nobody does.
     zeros: Buffer,
 }
@@ -24,7 +25,7 @@ pub struct Unaligned {
 /// A frame that is the numbers of a column.
 struct Numbers {
     frame: usize,
-    place: (usize, usize),
+    place: Place,
     width: usize,
 }
 
@@ -43,7 +44,7 @@ impl Unaligned {
     }
 
     /// What an array of this type can be made of: the values, or zeros until [`put_back`](Self::put_back).
-    pub fn aligned(&mut self, place: (usize, usize), data_type: &DataType, values: Buffer) -> Buffer {
+    pub fn aligned(&mut self, place: Place, data_type: &DataType, values: Buffer) -> Buffer {
         match data_type.primitive_width() {
             Some(width) if !is_aligned(&values, width) => self.put(place, values),
             _ => values,
@@ -91,7 +92,7 @@ impl Unaligned {
         }
     }
 
-    fn put(&mut self, place: (usize, usize), values: Buffer) -> Buffer {
+    fn put(&mut self, place: Place, values: Buffer) -> Buffer {
         let length = values.len();
         if self.zeros.len() < length {
             self.zeros = Buffer::from_vec(vec![0u64; length.div_ceil(size_of::<u64>())]);
@@ -104,7 +105,7 @@ impl Unaligned {
 /// The frames that are numbers: any bytes are sound ones.
 fn numbers(frames: &Frames) -> Vec<Numbers> {
     let layout = Layout::of_frames(frames);
-    let Some(schema) = layout.schema.filter(|_| layout.error.is_none()) else { return Vec::new() };
+    let Some(schema) = layout.schema.as_ref().filter(|_| layout.error.is_none()) else { return Vec::new() };
     let width = |column: usize| {
         let data_type = schema.fields().get(column)?.data_type();
         // Of these types alone the values are the only buffer of that part, and whole bytes each.
@@ -112,26 +113,48 @@ fn numbers(frames: &Frames) -> Vec<Numbers> {
         data_type.primitive_width()
     };
     let mut found = Vec::new();
-    // The frame that the next buffer is which is not empty.
-    let mut frame = 0;
-    let mut batch = 0;
-    for message in &layout.messages {
+    for (frame, place, message, buffer) in frames_of(&layout) {
         let is_plain = message.kind == MessageKind::Batch && message.compression.is_none();
-        for buffer in message.buffers.iter().filter(|buffer| buffer.length > 0) {
-            let is_there =
-                frames.buffers().get(frame).is_some_and(|found| found.len() as u64 == buffer.length);
-            if let Some(width) = width(buffer.column)
-                && is_plain
-                && is_there
-                && buffer.part == Part::Values
-            {
-                found.push(Numbers { frame, place: (batch, buffer.column), width });
-            }
-            frame += 1;
+        let is_there = frames.buffers().get(frame).is_some_and(|found| found.len() as u64 == buffer.length);
+        if let Some(width) = width(buffer.column)
+            && is_plain
+            && is_there
+            && buffer.part == Part::Values
+        {
+            found.push(Numbers { frame, place, width });
         }
-        batch += usize::from(message.kind == MessageKind::Batch);
     }
     found
+}
+
+/// The place of each frame in what is decoded of these columns, or of all. What is of no column of a batch
+/// shares a place that nothing else has.
+pub fn places(frames: &Frames, columns: Option<&[usize]>) -> Vec<Place> {
+    let place = |(_, (batch, column), message, _): (usize, Place, &MessageLayout, &BufferLayout)| {
+        let place = match columns {
+            None => Some(column),
+            Some(columns) => columns.iter().position(|chosen| *chosen == column),
+        };
+        let place = place.filter(|_| message.kind == MessageKind::Batch);
+        place.map_or((usize::MAX, usize::MAX), |column| (batch, column))
+    };
+    frames_of(&Layout::of_frames(frames)).map(place).collect()
+}
+
+/// Each frame's number, its batch and column, its message, and the buffer that it is.
+fn frames_of(layout: &Layout) -> impl Iterator<Item = (usize, Place, &MessageLayout, &BufferLayout)> {
+    let mut batches = 0_usize;
+    let messages = layout.messages.iter().map(move |message| {
+        let batch = batches;
+        batches = batches.saturating_add(usize::from(message.kind == MessageKind::Batch));
+        (batch, message)
+    });
+    let buffers = messages.flat_map(|(batch, message)| {
+        message.buffers.iter().map(move |buffer| ((batch, buffer.column), message, buffer))
+    });
+    // An empty one is no frame.
+    let frames = buffers.filter(|(_, _, buffer)| buffer.length > 0).enumerate();
+    frames.map(|(frame, (place, message, buffer))| (frame, place, message, buffer))
 }
 
 fn is_aligned(buffer: &Buffer, width: usize) -> bool {

@@ -81,11 +81,24 @@ def made(seed: int, index: int, streams: dict[str, bytes]) -> tuple[bytes, dict,
 OPENED = []
 
 #: Where Python, its libraries and the time zones are.
-KNOWN = tuple({sys.prefix, sys.base_prefix, *sys.path, "/usr/share/zoneinfo", "/usr/lib", "/proc/self", "/etc/localtime"} - {""})
+KNOWN = tuple(
+    {
+        sys.prefix,
+        sys.base_prefix,
+        *sys.path,
+        "/usr/share/zoneinfo",
+        "/usr/lib",
+        "/proc/self",
+        "/etc/localtime",
+    }
+    - {""}
+)
 
 
 def audit(event: str, arguments: tuple) -> None:
-    if event == "open" or event.startswith(("os.", "subprocess.", "socket.", "shutil.", "ctypes.dlopen", "pty.")):
+    if event == "open" or event.startswith(
+        ("os.", "subprocess.", "socket.", "shutil.", "ctypes.dlopen", "pty.")
+    ):
         OPENED.append((event, str(arguments[0]) if arguments else ""))
 
 
@@ -134,11 +147,15 @@ def run(stream: bytes, how: dict) -> str:
     opened = [what for what in OPENED if not is_known(what)]
     took, used = time.process_time() - started, fuzz_memory.peak() - before
     if took > SECONDS:
-        raise Finding(f"slow: {answer} in more than {SECONDS} s") from TimeoutError(f"{took:.1f} s for {len(stream)} bytes")
+        raise Finding(f"slow: {answer} in more than {SECONDS} s") from TimeoutError(
+            f"{took:.1f} s for {len(stream)} bytes"
+        )
     if opened:
         raise Finding(f"opened: {opened[0][0]}") from PermissionError(str(opened))
     if used > MEMORY + FACTOR * len(stream):
-        raise Finding(f"large: {answer}, {type(obj).__name__}") from MemoryError(f"{used} bytes for {len(stream)}")
+        raise Finding(f"large: {answer}, {type(obj).__name__}") from MemoryError(
+            f"{used} bytes for {len(stream)}"
+        )
     with contextlib.suppress(af.ArrowFramesError, ImportError):
         try:
             af.inspect(stream)
@@ -169,7 +186,9 @@ def in_frames(stream: bytes) -> tuple[bytes, list]:
 
 def where(error: BaseException) -> str:
     """The class of an error, and where in the package it left."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "arrow_frames" in frame.filename]
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if "arrow_frames" in frame.filename
+    ]
     last = frames[-1] if frames else None
     place = f" in {Path(last.filename).name}:{last.name}" if last else ""
     return f"{type(error).__name__}{place}"
@@ -229,9 +248,15 @@ def uses(obj) -> list:
     if kind == "scipy":
         return of_sparse(obj)
     if kind == "pyarrow":
-        return [(name, lambda n=name: getattr(obj, n)()) for name in ("to_pylist", "to_pandas", "__repr__", "__str__", "read_all")]
+        return [
+            (name, lambda n=name: getattr(obj, n)())
+            for name in ("to_pylist", "to_pandas", "__repr__", "__str__", "read_all")
+        ]
     if kind == "polars":
-        return [(name, lambda n=name: getattr(obj, n)()) for name in ("__repr__", "sum", "to_dicts", "to_list", "estimated_size")]
+        return [
+            (name, lambda n=name: getattr(obj, n)())
+            for name in ("__repr__", "sum", "to_dicts", "to_list", "estimated_size")
+        ]
     if isinstance(obj, pd.api.extensions.ExtensionArray):
         return of_pandas(pd.Series(obj)) if len(obj) < MOST else []
     return [("repr", lambda: repr(obj))]
@@ -267,7 +292,16 @@ def of_pandas(obj) -> list:
         ("equals", lambda: obj.equals(obj.copy())),
         ("isna", lambda: obj.isna()),
         ("memory_usage", lambda: obj.memory_usage(deep=True)),
-        ("index", lambda: (index.to_numpy(), list(index[:50]), index.sort_values(), index.unique(), index.argsort())),
+        (
+            "index",
+            lambda: (
+                index.to_numpy(),
+                list(index[:50]),
+                index.sort_values(),
+                index.unique(),
+                index.argsort(),
+            ),
+        ),
         ("reprs of levels", lambda: [repr(level) for level in getattr(index, "levels", ())]),
         ("isin", lambda: index.isin(list(index[:3]))),
     ]
@@ -387,9 +421,21 @@ def fuzz(seed: int, seconds: float, workers: int, folder: Path) -> int:
     findings, counts = Findings(folder), collections.Counter()
 
     def start(number: int, first: int):
-        command = [sys.executable, "-P", __file__, "--work", str(scratch), str(seed), str(first), str(workers), str(until)]
+        command = [
+            sys.executable,
+            "-P",
+            __file__,
+            "--work",
+            str(scratch),
+            str(seed),
+            str(first),
+            str(workers),
+            str(until),
+        ]
         errors = open(scratch / f"errors-{number}", "w+b")  # noqa: SIM115
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment()), errors
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment()
+        ), errors
 
     def results(number: int):
         """The lines of one worker after another, and what a crash leaves."""
@@ -408,10 +454,22 @@ def fuzz(seed: int, seconds: float, workers: int, folder: Path) -> int:
             log = errors.read().decode(errors="replace")
             errors.close()
             if code:
-                saved = (scratch / f"current-{number}").read_bytes() if (scratch / f"current-{number}").exists() else b""
-                name = signal.Signals(-code).name if code < 0 else "stuck" if "Timeout" in log else f"exit code {code}"
+                saved = (
+                    (scratch / f"current-{number}").read_bytes()
+                    if (scratch / f"current-{number}").exists()
+                    else b""
+                )
+                name = (
+                    signal.Signals(-code).name
+                    if code < 0
+                    else "stuck"
+                    if "Timeout" in log
+                    else f"exit code {code}"
+                )
                 frames = re.findall(r'File "[^"]*/(\S+)", line \d+ in (\w+)', log)
-                place = next((f"{file}:{call}" for file, call in frames if file not in ("fuzz_streams.py",)), "")
+                place = next(
+                    (f"{file}:{call}" for file, call in frames if file not in ("fuzz_streams.py",)), ""
+                )
                 if last < first and not saved:
                     raise RuntimeError(f"a worker does not start: {log}")
                 yield f"finding crash: {name} in {place}", saved, log[-8000:]
@@ -480,7 +538,11 @@ def natural(step: int = 1) -> list[str]:
     `step` leaves out what is no multiple of it, of the streams in each of twelve ways.
     """
     wrong = []
-    ways = [(memory, writable) for memory in ("bytes", "bytearray", "reader", "frames") for writable in (None, True, False)]
+    ways = [
+        (memory, writable)
+        for memory in ("bytes", "bytearray", "reader", "frames")
+        for writable in (None, True, False)
+    ]
     runs = [(name, stream, *way) for name, stream in fuzz_inputs.corpus().items() for way in ways]
     for name, stream, memory, writable in runs[::step]:
         try:
@@ -501,7 +563,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--findings", type=Path, default=Path(tempfile.gettempdir()) / "arrow-frames-findings")
+    parser.add_argument(
+        "--findings", type=Path, default=Path(tempfile.gettempdir()) / "arrow-frames-findings"
+    )
     parser.add_argument("--replay", type=Path, help="run one saved input in this process")
     parser.add_argument("--natural", action="store_true", help="run the streams as they are written")
     args = parser.parse_args()

@@ -44,3 +44,30 @@ def test_what_is_not_chosen_is_not_decoded(exchanged):
 def test_a_label_that_is_not_there_is_named(exchanged):
     with pytest.raises(KeyError, match="'z'"):
         exchanged(frame(), columns=["a", "z"])
+
+
+def test_a_column_is_asked_for_once(exchanged):
+    """Two arrays over one memory would change with each other."""
+    for obj in (frame(), pa.table({"a": [1], "b": [2]})):
+        with pytest.raises(ValueError, match="'a' is asked for more than once"):
+            exchanged(obj, columns=["a", "b", "a"])
+
+
+def test_columns_of_one_name_come_back_together(exchanged):
+    twice = pd.DataFrame([[1, 2.5, 3]], columns=["a", "b", "a"])
+    assert_same(twice["a"], exchanged(twice, columns=["a"]))
+    first, second = (exchanged(twice, columns=["a"]).iloc[:, at].to_numpy() for at in (0, 1))
+    assert not np.shares_memory(first, second)
+
+
+def test_the_index_is_no_column(exchanged):
+    with pytest.raises(KeyError, match="__index_level_0__"):
+        exchanged(frame(), columns=["__index_level_0__"])
+
+
+@pytest.mark.parametrize("labels", [["b"], ["c", "a"]], ids=str)
+def test_columns_of_an_array_whose_rows_lie_together_are_chosen(labels, exchanged):
+    rows = pd.DataFrame(np.arange(12.0).reshape(4, 3), columns=list("abc"), copy=False)
+    assert_same(rows[labels], exchanged(rows, columns=labels))
+    with pytest.raises(KeyError, match="'z'"):
+        exchanged(rows, columns=["z"])

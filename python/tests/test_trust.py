@@ -100,7 +100,7 @@ def named_levels(odd) -> pd.MultiIndex:
 class TestTypesOfPyarrow:
     """pyarrow 11 unpickles what the metadata of a field holds, if the field says that its type is a pickle."""
 
-    @pytest.fixture(params=["a column", "a field of a struct", "the values of a list"])
+    @pytest.fixture(params=["a column", "a field of a struct", "the values of a list", "the values of a map"])
     def stream(self, request, touch) -> bytes:
         # Nothing is an extension type where it is written: only who reads it makes one of the metadata.
         field = pa.field("f", pa.int32(), metadata=pickled_type(touch))
@@ -108,6 +108,7 @@ class TestTypesOfPyarrow:
             "a column": field,
             "a field of a struct": pa.field("f", pa.struct([field])),
             "the values of a list": pa.field("f", pa.list_(field)),
+            "the values of a map": pa.field("f", pa.map_(pa.int8(), field)),
         }[request.param]
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, pa.schema([column])) as writer:

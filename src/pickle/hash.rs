@@ -120,7 +120,8 @@ fn objects(values: &dyn Array) -> Option<Vec<u32>> {
         }
         Decimal256(_, scale) => {
             let scale = *scale;
-            let reduced = |number: i256| (number % i256::from_i128(MODULUS.into())).as_i128();
+            let modulus = i256::from_i128(MODULUS.into());
+            let reduced = |number: i256| number.checked_rem(modulus).unwrap_or_default().as_i128();
             of::<Decimal256Type>(values, |number| object(python_decimal(reduced(number), scale)))
         }
         Duration(unit) => {
@@ -194,7 +195,7 @@ fn low(number: u64) -> u32 {
 const MODULUS: u64 = (1 << 61) - 1;
 
 fn reduced(number: u128) -> u64 {
-    u64::try_from(number % u128::from(MODULUS)).unwrap_or_default()
+    u64::try_from(number.checked_rem(MODULUS.into()).unwrap_or_default()).unwrap_or_default()
 }
 
 fn python_int(number: i128) -> i64 {
@@ -216,7 +217,8 @@ fn python_float(number: f64) -> i64 {
     }
     let mantissa = if exponent == 0 { fraction } else { fraction | 1 << 52 };
     // The exponent of the mantissa's lowest bit is 1,075 less; 1,098 is a multiple of 61.
-    let turn = u32::try_from((exponent.max(1) + 1098 - 1075) % 61).unwrap_or_default();
+    let turn =
+        u32::try_from(exponent.max(1).saturating_add(1098 - 1075).wrapping_rem(61)).unwrap_or_default();
     let hash = reduced(u128::from(mantissa) << turn);
     signed(hash, bits >> 63 == 1)
 }
@@ -241,8 +243,8 @@ fn python_timedelta(number: i64, per_day: i64) -> i64 {
     const P5: u64 = 2_870_177_450_012_600_261;
     let (days, rest) = (number.div_euclid(per_day), number.rem_euclid(per_day));
     let per_second = (per_day / 86_400).max(1);
-    let microseconds = (rest % per_second).saturating_mul(1_000_000) / per_second;
-    let parts = [days, rest / per_second, microseconds];
+    let microseconds = rest.rem_euclid(per_second).saturating_mul(1_000_000).div_euclid(per_second);
+    let parts = [days, rest.div_euclid(per_second), microseconds];
     let lane = |hash: u64, part: i64| {
         let part = python_int(part.into()).cast_unsigned();
         hash.wrapping_add(part.wrapping_mul(P2)).rotate_left(31).wrapping_mul(P1)
