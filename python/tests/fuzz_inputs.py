@@ -440,7 +440,7 @@ def change_mark(messages, rng, others, depth):
                 (b"arrow.json", b"pandas.period", b"pandas.interval", b"POLARS_EXTENSION_TYPE", b"arrow.uuid",
                  b"arrow.fixed_shape_tensor", b"arrow.bool8", b"arrow.py_extension_type"))  # fmt: skip
             metadata[b"ARROW:extension:metadata"] = rng.choice(
-                (b"", b"{}", b'{"freq":"D"}', b'{"subtype":"int64","closed":"left"}', b"1;99999", b'{"shape":[2]}'))  # fmt: skip
+                (b"", b"{}", b"cposix\ngetpid\n(tR.", b'{"freq":"D"}', b'{"subtype":"int64","closed":"left"}', b"1;99999", b'{"shape":[2]}'))  # fmt: skip
         case _:
             metadata[KEY] = b'{"type_name":"object","vendor_name":"python"}'
     return with_schema(messages, schema.set(index, field.with_metadata(metadata)))

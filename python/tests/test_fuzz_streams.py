@@ -77,4 +77,5 @@ def test_writable_arrays_on_what_is_read_only_are_seen():
 def test_files_that_an_input_opens_are_seen():
     assert not fuzz_streams.is_known(("open", "/etc/passwd"))
     assert not fuzz_streams.is_known(("os.system", "true"))
+    assert not fuzz_streams.is_known(("pickle.find_class", "posix system"))
     assert fuzz_streams.is_known(("open", os.__file__))
