@@ -64,7 +64,14 @@ def corpus() -> dict[str, bytes]:
     """Streams of every kind, by name: those that load without `allow_pickle`, and are small."""
     streams = forms()
     for name, make in natural().items():
-        for how in ({}, {"target": "arrow"}, {"target": "pandas"}, {"compression": "lz4"}, {"compression": "zstd"}, {"writable": True}):
+        for how in (
+            {},
+            {"target": "arrow"},
+            {"target": "pandas"},
+            {"compression": "lz4"},
+            {"compression": "zstd"},
+            {"writable": True},
+        ):
             try:
                 stream = af.dumps(make(), **how)
                 af.loads(stream)
@@ -72,7 +79,9 @@ def corpus() -> dict[str, bytes]:
                 # A pickle of any class, a target that this object does not have, or a type of a later pyarrow.
                 continue
             if len(stream) < 20_000 and stream not in streams.values():
-                streams[f"{name}, {', '.join(f'{key}={value}' for key, value in how.items()) or 'plain'}"] = stream
+                streams[f"{name}, {', '.join(f'{key}={value}' for key, value in how.items()) or 'plain'}"] = (
+                    stream
+                )
     return streams
 
 
@@ -97,7 +106,9 @@ def natural() -> dict:
     made = {}
     for name, kind in kinds.kinds().items():
         if kind.is_safe:
-            made[f"column {name}"] = lambda k=kind: pd.DataFrame({"v": k.column(), "n": np.arange(kinds.ROWS)})
+            made[f"column {name}"] = lambda k=kind: pd.DataFrame(
+                {"v": k.column(), "n": np.arange(kinds.ROWS)}
+            )
             made[f"series {name}"] = lambda k=kind: k.column().iloc[:9]
     for name, index in kinds.indexes().items():
         made[f"index {name}"] = lambda i=index: i
@@ -111,6 +122,7 @@ def natural() -> dict:
 
 def frames() -> dict:
     """DataFrames of several columns."""
+
     def mixed():
         frame = pd.DataFrame({
             "n": np.arange(5), "x": np.linspace(0, 1, 5), "t": list("abcde"), "c": pd.Categorical(list("aabbc")),
@@ -121,14 +133,18 @@ def frames() -> dict:
         return frame
 
     def levels():
-        index = pd.MultiIndex.from_product([["a", "b"], pd.date_range("2020", periods=3), [1.5]], names=list("xyz"))
+        index = pd.MultiIndex.from_product(
+            [["a", "b"], pd.date_range("2020", periods=3), [1.5]], names=list("xyz")
+        )
         return pd.DataFrame({"v": np.arange(6), "w": list("uvwuvw")}, index=index)
 
     return {
         "frame mixed": mixed,
         "frame levels": levels,
         "frame of one block": lambda: pd.DataFrame(np.arange(40.0).reshape(8, 5)),
-        "frame of one block, by columns": lambda: pd.DataFrame(np.asfortranarray(np.arange(40).reshape(8, 5))),
+        "frame of one block, by columns": lambda: pd.DataFrame(
+            np.asfortranarray(np.arange(40).reshape(8, 5))
+        ),
         "frame no rows": lambda: pd.DataFrame({"a": [], "b": pd.array([], "Int64"), "c": pd.Categorical([])}),
         "frame no columns": lambda: pd.DataFrame(index=range(4)),
         "frame sparse": lambda: pd.DataFrame({"s": pd.arrays.SparseArray([0, 0, 1, 2] * 5), "n": range(20)}),
@@ -161,9 +177,25 @@ def arrays() -> dict:
         "masked array, no mask": lambda: np.ma.array(np.arange(6)),
         "masked structured": lambda: np.ma.zeros(3, record),
     }
-    for dtype in ("?", "i1", "u2", "<i4", "<i8", "<u8", "f2", "<f4", "<f8", "<c16", ">i4", "M8[ns]", "m8[us]"):
+    for dtype in (
+        "?",
+        "i1",
+        "u2",
+        "<i4",
+        "<i8",
+        "<u8",
+        "f2",
+        "<f4",
+        "<f8",
+        "<c16",
+        ">i4",
+        "M8[ns]",
+        "m8[us]",
+    ):
         made[f"array {dtype}"] = lambda d=dtype: np.arange(12).reshape(3, 4).astype(d)
-        made[f"array {dtype}, by columns"] = lambda d=dtype: np.asfortranarray(np.arange(12).reshape(3, 4).astype(d))
+        made[f"array {dtype}, by columns"] = lambda d=dtype: np.asfortranarray(
+            np.arange(12).reshape(3, 4).astype(d)
+        )
     return made
 
 
@@ -184,7 +216,9 @@ def sparse() -> dict:
             for dtype in ("<f8", "<i4", "<c16", "?"):
                 dense = np.zeros((8, 6), dtype)
                 dense[0, 1] = dense[2, 3] = dense[5, 5] = dense[7, 0] = 1
-                made[f"sparse {form}_{sort} {dtype}"] = lambda f=f"{form}_{sort}", d=dense: getattr(scipy, f)(d)
+                made[f"sparse {form}_{sort} {dtype}"] = lambda f=f"{form}_{sort}", d=dense: getattr(scipy, f)(
+                    d
+                )
     return made
 
 
@@ -192,19 +226,28 @@ def tables() -> dict:
     """Objects of pyarrow."""
     made = {}
     for kind, values in kinds.arrow_samples():
-        made[f"table {kind}"] = lambda k=kind, v=values: pa.table({"v": pa.array(v, k), "n": pa.array(range(len(v)))})
+        made[f"table {kind}"] = lambda k=kind, v=values: pa.table(
+            {"v": pa.array(v, k), "n": pa.array(range(len(v)))}
+        )
     batch = lambda: pa.record_batch({"a": [1, None, 3], "t": ["x", None, "z"]})
-    ends = lambda: pa.table({"e": pa.RunEndEncodedArray.from_arrays(pa.array([2, 5], pa.int32()), pa.array(["x", "y"]))})
+    ends = lambda: pa.table(
+        {"e": pa.RunEndEncodedArray.from_arrays(pa.array([2, 5], pa.int32()), pa.array(["x", "y"]))}
+    )
+    twice = pa.array(list("aab")).dictionary_encode()
     return made | {
         "batch": batch,
         "reader": lambda: pa.RecordBatchReader.from_batches(batch().schema, [batch(), batch()]),
         "arrow array": lambda: pa.array([[1, 2], None, []]),
         "chunked array": lambda: pa.chunked_array([["a", "b"], ["c"]]),
-        "table of pandas": lambda: pa.Table.from_pandas(pd.DataFrame({"a": [1, 2]}, index=pd.Index(list("xy"), name="k"))),
+        "table of pandas": lambda: pa.Table.from_pandas(
+            pd.DataFrame({"a": [1, 2]}, index=pd.Index(list("xy"), name="k"))
+        ),
         "table of batches": lambda: pa.concat_tables([pa.table({"a": [1, 2]})] * 3),
         "table of run ends": ends,
-        "table of views": lambda: pa.table({"v": pa.array(["short", "a long text of its own"]).cast(pa.string_view())}),
-        "table of a dictionary twice": lambda: (lambda d: pa.table({"d": d, "e": d}))(pa.array(list("aab")).dictionary_encode()),
+        "table of views": lambda: pa.table(
+            {"v": pa.array(["short", "a long text of its own"]).cast(pa.string_view())}
+        ),
+        "table of a dictionary twice": lambda: pa.table(dict.fromkeys("de", twice)),
     }
 
 
@@ -214,22 +257,37 @@ def polars() -> dict:
         import polars as pl
     except ImportError:
         return {}
-    frame = lambda: pl.DataFrame({"a": [1, None], "t": ["x", "y"], "c": pl.Series(["u", "v"], dtype=pl.Categorical)})
+    frame = lambda: pl.DataFrame(
+        {"a": [1, None], "t": ["x", "y"], "c": pl.Series(["u", "v"], dtype=pl.Categorical)}
+    )
     return {"polars frame": frame, "polars series": lambda: pl.Series("s", [[1, 2], None])}
 
 
 def forms() -> dict:
     """Pickles that are loaded without `allow_pickle`, as objects of their own."""
     call, buffer = _native.Call, _native.OutOfBand
-    array = lambda dtype, *values: call("numpy", "frombuffer", buffer(np.array(values, dtype)), dtype, len(values))
+    array = lambda dtype, *values: call(
+        "numpy", "frombuffer", buffer(np.array(values, dtype)), dtype, len(values)
+    )
     made = {
         "categorical": call("pandas", "Categorical.from_codes", array("<i1", 0, 1, -1), ["x", "y"], False),
         "array": array("<f8", 0.5, 1.5),
         "integers": call("pandas.arrays", "IntegerArray", array("<i8", 1, 2, 3), array("|b1", 0, 1, 0)),
         "booleans": call("pandas.arrays", "BooleanArray", array("|b1", 1, 0, 1), array("|b1", 0, 1, 0)),
-        "periods": call("pandas.arrays", "PeriodArray", array("<i8", 1, 2), call("pandas", "PeriodDtype", "D")),
-        "intervals": call("pandas.arrays", "IntervalArray.from_arrays", array("<i8", 1, 2), array("<i8", 3, 4), "left", False),
-        "zoned": call("pandas", "array", array("<i8", 1, 2), call("pandas", "DatetimeTZDtype", "ns", "UTC"), False),
+        "periods": call(
+            "pandas.arrays", "PeriodArray", array("<i8", 1, 2), call("pandas", "PeriodDtype", "D")
+        ),
+        "intervals": call(
+            "pandas.arrays",
+            "IntervalArray.from_arrays",
+            array("<i8", 1, 2),
+            array("<i8", 3, 4),
+            "left",
+            False,
+        ),
+        "zoned": call(
+            "pandas", "array", array("<i8", 1, 2), call("pandas", "DatetimeTZDtype", "ns", "UTC"), False
+        ),
     }
     metadata = [("arrow_frames", json.dumps({"version": 1, "kind": "python.object"}))]
 
@@ -260,7 +318,9 @@ def split(stream: bytes) -> list[list[bytearray]]:
 
 
 def join(messages: list[list[bytearray]]) -> bytes:
-    written = b"".join(MARKER + struct.pack("<i", len(metadata)) + metadata + body for metadata, body in messages)
+    written = b"".join(
+        MARKER + struct.pack("<i", len(metadata)) + metadata + body for metadata, body in messages
+    )
     # A tensor is all of its stream.
     is_tensor = bool(messages) and kind_of(messages[0][0]) > 3
     return written if is_tensor else written + END
@@ -346,12 +406,27 @@ def mutated(stream: bytes, rng, others: list[bytes], depth: int = 0) -> tuple[by
             continue
         try:
             messages = split(stream)
-            if messages and kind_of(messages[0][0]) != 1 and mutate not in (change_numbers, change_body, change_word):
+            if (
+                messages
+                and kind_of(messages[0][0]) != 1
+                and mutate not in (change_numbers, change_body, change_word)
+            ):
                 mutate = rng.choice((change_numbers, change_body, change_word))
             changed = mutate(messages, rng, others, depth) if messages else None
             changed = None if changed is None else join(changed)
-        except (pa.ArrowException, OSError, ValueError, OverflowError, TypeError, NotImplementedError, struct.error, IndexError,
-                KeyError, RecursionError, UnicodeError):
+        except (
+            pa.ArrowException,
+            OSError,
+            ValueError,
+            OverflowError,
+            TypeError,
+            NotImplementedError,
+            struct.error,
+            IndexError,
+            KeyError,
+            RecursionError,
+            UnicodeError,
+        ):
             # What is no longer a stream cannot be taken apart.
             changed = None
         if changed is not None:
@@ -392,7 +467,10 @@ def change_parts(messages, rng, others, depth):
         case 5:
             part["dtype"] = rng.choice(DTYPES)
         case 6:
-            part["shape"], part["strides"] = [2 ** rng.choice((31, 32, 61, 62)) + 1], [2 ** rng.choice((0, 2, 3, 32, 33))]
+            part["shape"], part["strides"] = (
+                [2 ** rng.choice((31, 32, 61, 62)) + 1],
+                [2 ** rng.choice((0, 2, 3, 32, 33))],
+            )
         case 7:
             # Another array with other bytes.
             other = rng.choice(parts)
@@ -488,7 +566,11 @@ def change_column(messages, rng, others, depth):
         return None
     index, rows = rng.randrange(table.num_columns), table.num_rows
     kinds_of = (note_of(messages) or {}).get("arrays")
-    levels = [place for place, kind in enumerate(kinds_of if isinstance(kinds_of, list) else []) if str(kind).startswith("level:")]
+    levels = [
+        place
+        for place, kind in enumerate(kinds_of if isinstance(kinds_of, list) else [])
+        if str(kind).startswith("level:")
+    ]
     if levels and rng.random() < 0.5:
         index = min(rng.choice(levels), table.num_columns - 1)
     field = table.schema.field(index)
@@ -575,7 +657,10 @@ def many_rows(messages, rng, others, depth):
     rows = None if batch is None else slot(metadata, batch, 0)
     if rows is None:
         return None
-    old, new = struct.unpack_from("<q", metadata, rows)[0], rng.choice((1, 1000, 10**6, 10**7, 2**26, 2**28, 2**40))
+    old, new = (
+        struct.unpack_from("<q", metadata, rows)[0],
+        rng.choice((1, 1000, 10**6, 10**7, 2**26, 2**28, 2**40)),
+    )
     for place in (rows, *(place + step for place in structs(metadata, batch, 1) for step in (0, 8))):
         if struct.unpack_from("<q", metadata, place)[0] == old:
             struct.pack_into("<q", metadata, place, new)
@@ -619,7 +704,23 @@ def change_body(messages, rng, others, depth):
 
 #: Texts of one length that stand for each other: dtypes, and names in pickles.
 TEXTS = [
-    [b"<i8", b"<f8", b"<u8", b"<M8", b"<m8", b"<i4", b"<i1", b"<c8", b"|S8", b"<U2", b"|V8", b"|V0", b"|S0", b"|O8", b"|b1"],
+    [
+        b"<i8",
+        b"<f8",
+        b"<u8",
+        b"<M8",
+        b"<m8",
+        b"<i4",
+        b"<i1",
+        b"<c8",
+        b"|S8",
+        b"<U2",
+        b"|V8",
+        b"|V0",
+        b"|S0",
+        b"|O8",
+        b"|b1",
+    ],
     [b"IntegerArray", b"BooleanArray"],
     [b"left", b"both"],
     [b"ns", b"us", b"ms"],
@@ -646,7 +747,9 @@ def change_payload(messages, rng, others, depth):
         return None
     metadata = rng.choice(notes)
     start = metadata.index(b'{"version"')
-    digits = [place for place in range(start, min(len(metadata), start + 4000)) if 48 <= metadata[place] <= 57]
+    digits = [
+        place for place in range(start, min(len(metadata), start + 4000)) if 48 <= metadata[place] <= 57
+    ]
     for _ in range(rng.choice((1, 1, 2))):
         metadata[rng.choice(digits)] = rng.choice(b"0123456789")
     return messages
@@ -685,7 +788,9 @@ def changed_json(value, rng, others, depth):
     if isinstance(inner, str) and kind < 7:
         holder[key] = changed_text(inner, rng, others, depth)
     elif isinstance(inner, (int, float)) and kind < 7:
-        holder[key] = rng.choice((rng.choice(EDGES), inner + 1, inner - 1, inner * 2, -inner, float(inner), str(inner)))
+        holder[key] = rng.choice(
+            (rng.choice(EDGES), inner + 1, inner - 1, inner * 2, -inner, float(inner), str(inner))
+        )
     elif isinstance(inner, list) and inner and kind < 6:
         match rng.randrange(4):
             case 0:
@@ -709,7 +814,9 @@ def changed_json(value, rng, others, depth):
         other, name = rng.choice(places)
         holder[key] = copy.deepcopy(other[name])
     elif kind < 11:
-        holder[key] = rng.choice((*OTHERS, rng.choice(EDGES), rng.choice(WORDS), rng.choice(DTYPES), {"pickle": "gAVLAS4="}))
+        holder[key] = rng.choice(
+            (*OTHERS, rng.choice(EDGES), rng.choice(WORDS), rng.choice(DTYPES), {"pickle": "gAVLAS4="})
+        )
     else:
         holder[key] = [inner]
     return whole[0]

@@ -18,7 +18,12 @@ BEYOND = (
 
 
 #: What pyarrow finds of values that its own writers accept.
-VALUES = ("whole number of days", "within the acceptable range", "does not fit in precision", "value out of bounds for date")
+VALUES = (
+    "whole number of days",
+    "within the acceptable range",
+    "does not fit in precision",
+    "value out of bounds for date",
+)
 
 
 class Broken(Exception):
@@ -44,7 +49,13 @@ def reachable(obj) -> tuple[list[np.ndarray], list]:
         if type(item).__module__.partition(".")[0] == "pyarrow":
             of_arrow.append(item)
             continue
-        if type(item).__module__.partition(".")[0] in ("polars", "zoneinfo", "pytz", "dateutil", "_cython_3_1_2"):
+        if type(item).__module__.partition(".")[0] in (
+            "polars",
+            "zoneinfo",
+            "pytz",
+            "dateutil",
+            "_cython_3_1_2",
+        ):
             continue
         left.extend(gc.get_referents(item))
     # The list keeps every object alive whose id was seen.
@@ -109,7 +120,9 @@ def check(obj, lent: list[tuple[int, int, bool]], writable: bool | None) -> None
             if not roots and kind != "PyCapsule":
                 raise Broken(f"array on memory of nobody: {kind}; {what}")
             if roots and not any(first <= start and end <= last for first, last in roots):
-                far = ", ".join(f"{start - first} to {end - first} of {last - first}" for first, last in roots)
+                far = ", ".join(
+                    f"{start - first} to {end - first} of {last - first}" for first, last in roots
+                )
                 raise Broken(f"array outside of its memory: {what}; bytes {far} of {kind}")
         elif array.flags.writeable and not any(is_lent):
             raise Broken(f"writable array on read-only input: {what}")

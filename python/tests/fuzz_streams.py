@@ -23,6 +23,7 @@ import io
 import json
 import os
 import pickle
+import queue
 import random
 import re
 import resource
@@ -31,6 +32,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -82,7 +84,18 @@ def made(seed: int, index: int, streams: dict[str, bytes]) -> tuple[bytes, dict,
 OPENED = []
 
 #: Where Python, its libraries and the time zones are.
-KNOWN = tuple({sys.prefix, sys.base_prefix, *sys.path, "/usr/share/zoneinfo", "/usr/lib", "/proc/self", "/etc/localtime"} - {""})
+KNOWN = tuple(
+    {
+        sys.prefix,
+        sys.base_prefix,
+        *sys.path,
+        "/usr/share/zoneinfo",
+        "/usr/lib",
+        "/proc/self",
+        "/etc/localtime",
+    }
+    - {""}
+)
 
 
 #: Whose names a pickle has that is loaded without `allow_pickle`.
@@ -90,7 +103,9 @@ LIBRARIES = {"arrow_frames", "numpy", "pandas", "pyarrow", "datetime", "decimal"
 
 
 def audit(event: str, arguments: tuple) -> None:
-    if event in ("open", "pickle.find_class") or event.startswith(("os.", "subprocess.", "socket.", "shutil.", "ctypes.dlopen", "pty.")):
+    if event in ("open", "pickle.find_class") or event.startswith(
+        ("os.", "subprocess.", "socket.", "shutil.", "ctypes.dlopen", "pty.")
+    ):
         OPENED.append((event, " ".join(map(str, arguments[:2]))))
 
 
@@ -141,11 +156,15 @@ def run(stream: bytes, how: dict) -> str:
     opened = [what for what in OPENED if not is_known(what)]
     took, used = time.process_time() - started, fuzz_memory.peak() - before
     if took > SECONDS:
-        raise Finding(f"slow: {answer} in more than {SECONDS} s") from TimeoutError(f"{took:.1f} s for {len(stream)} bytes")
+        raise Finding(f"slow: {answer} in more than {SECONDS} s") from TimeoutError(
+            f"{took:.1f} s for {len(stream)} bytes"
+        )
     if opened:
         raise Finding(f"opened: {opened[0][0]}") from PermissionError(str(opened))
     if used > MEMORY + FACTOR * len(stream):
-        raise Finding(f"large: {answer}, {type(obj).__name__}") from MemoryError(f"{used} bytes for {len(stream)}")
+        raise Finding(f"large: {answer}, {type(obj).__name__}") from MemoryError(
+            f"{used} bytes for {len(stream)}"
+        )
     with contextlib.suppress(af.ArrowFramesError, ImportError):
         try:
             af.inspect(stream)
@@ -176,7 +195,9 @@ def in_frames(stream: bytes) -> tuple[bytes, list]:
 
 def where(error: BaseException) -> str:
     """The class of an error, and where in the package it left."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "arrow_frames" in frame.filename]
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if "arrow_frames" in frame.filename
+    ]
     last = frames[-1] if frames else None
     place = f" in {Path(last.filename).name}:{last.name}" if last else ""
     return f"{type(error).__name__}{place}"
@@ -236,9 +257,15 @@ def uses(obj) -> list:
     if kind == "scipy":
         return of_sparse(obj)
     if kind == "pyarrow":
-        return [(name, lambda n=name: getattr(obj, n)()) for name in ("to_pylist", "to_pandas", "__repr__", "__str__", "read_all")]
+        return [
+            (name, lambda n=name: getattr(obj, n)())
+            for name in ("to_pylist", "to_pandas", "__repr__", "__str__", "read_all")
+        ]
     if kind == "polars":
-        return [(name, lambda n=name: getattr(obj, n)()) for name in ("__repr__", "sum", "to_dicts", "to_list", "estimated_size")]
+        return [
+            (name, lambda n=name: getattr(obj, n)())
+            for name in ("__repr__", "sum", "to_dicts", "to_list", "estimated_size")
+        ]
     if isinstance(obj, pd.api.extensions.ExtensionArray):
         return of_pandas(pd.Series(obj)) if len(obj) < MOST else []
     return [("repr", lambda: repr(obj))]
@@ -274,7 +301,16 @@ def of_pandas(obj) -> list:
         ("equals", lambda: obj.equals(obj.copy())),
         ("isna", lambda: obj.isna()),
         ("memory_usage", lambda: obj.memory_usage(deep=True)),
-        ("index", lambda: (index.to_numpy(), list(index[:50]), index.sort_values(), index.unique(), index.argsort())),
+        (
+            "index",
+            lambda: (
+                index.to_numpy(),
+                list(index[:50]),
+                index.sort_values(),
+                index.unique(),
+                index.argsort(),
+            ),
+        ),
         ("reprs of levels", lambda: [repr(level) for level in getattr(index, "levels", ())]),
         ("isin", lambda: index.isin(list(index[:3]))),
     ]
@@ -338,7 +374,7 @@ def work(folder: Path, seed: int, first: int, step: int, until: float) -> None:
     faulthandler.enable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with open(folder / "corpus", "rb") as file:
-        streams = pickle.load(file)  # noqa: S301 (this program wrote it)
+        streams = pickle.load(file)
     # What a library does when it is loaded is not what an input does.
     for name in fuzz_inputs.FIRST:
         with contextlib.suppress(af.ArrowFramesError, ImportError, KeyError):
@@ -394,9 +430,21 @@ def fuzz(seed: int, seconds: float, workers: int, folder: Path) -> int:
     findings, counts = Findings(folder), collections.Counter()
 
     def start(number: int, first: int):
-        command = [sys.executable, "-P", __file__, "--work", str(scratch), str(seed), str(first), str(workers), str(until)]
+        command = [
+            sys.executable,
+            "-P",
+            __file__,
+            "--work",
+            str(scratch),
+            str(seed),
+            str(first),
+            str(workers),
+            str(until),
+        ]
         errors = open(scratch / f"errors-{number}", "w+b")  # noqa: SIM115
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment()), errors
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment()
+        ), errors
 
     def results(number: int):
         """The lines of one worker after another, and what a crash leaves."""
@@ -415,18 +463,12 @@ def fuzz(seed: int, seconds: float, workers: int, folder: Path) -> int:
             log = errors.read().decode(errors="replace")
             errors.close()
             if code:
-                saved = (scratch / f"current-{number}").read_bytes() if (scratch / f"current-{number}").exists() else b""
-                name = signal.Signals(-code).name if code < 0 else "stuck" if "Timeout" in log else f"exit code {code}"
-                frames = re.findall(r'File "[^"]*/(\S+)", line \d+ in (\w+)', log)
-                place = next((f"{file}:{call}" for file, call in frames if file not in ("fuzz_streams.py",)), "")
-                if last < first and not saved:
+                current = scratch / f"current-{number}"
+                if not current.exists():
                     raise RuntimeError(f"a worker does not start: {log}")
-                yield f"finding crash: {name} in {place}", saved, log[-8000:]
+                yield f"finding crash: {crash(code, log)}", current.read_bytes(), log[-8000:]
                 last += workers
             first = last + workers
-
-    import queue
-    import threading
 
     lines = queue.Queue()
 
@@ -468,6 +510,18 @@ def fuzz(seed: int, seconds: float, workers: int, folder: Path) -> int:
     return len(findings.kinds)
 
 
+def crash(code: int, log: str) -> str:
+    """How a worker ended, and in which function of a library or ours."""
+    name = f"exit code {code}"
+    if code < 0:
+        name = signal.Signals(-code).name
+    elif "Timeout" in log:
+        name = "stuck"
+    frames = re.findall(r'File "[^"]*/(\S+)", line \d+ in (\w+)', log)
+    places = [f"{file}:{call}" for file, call in frames if file != Path(__file__).name]
+    return f"{name} in {places[0] if places else 'no Python function'}"
+
+
 def environment() -> dict:
     return {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "PYTHONHASHSEED": "0"}
 
@@ -487,7 +541,11 @@ def natural(step: int = 1) -> list[str]:
     `step` leaves out what is no multiple of it, of the streams in each of twelve ways.
     """
     wrong = []
-    ways = [(memory, writable) for memory in ("bytes", "bytearray", "reader", "frames") for writable in (None, True, False)]
+    ways = [
+        (memory, writable)
+        for memory in ("bytes", "bytearray", "reader", "frames")
+        for writable in (None, True, False)
+    ]
     runs = [(name, stream, *way) for name, stream in fuzz_inputs.corpus().items() for way in ways]
     for name, stream, memory, writable in runs[::step]:
         try:
@@ -508,7 +566,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--findings", type=Path, default=Path(tempfile.gettempdir()) / "arrow-frames-findings")
+    parser.add_argument(
+        "--findings", type=Path, default=Path(tempfile.gettempdir()) / "arrow-frames-findings"
+    )
     parser.add_argument("--replay", type=Path, help="run one saved input in this process")
     parser.add_argument("--natural", action="store_true", help="run the streams as they are written")
     args = parser.parse_args()

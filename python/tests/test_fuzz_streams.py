@@ -20,7 +20,9 @@ SEED = os.environ.get("ARROW_FRAMES_FUZZ_SEED", "1")
 def test_mutated_streams(tmp_path):
     script = Path(fuzz_streams.__file__)
     command = [sys.executable, "-P", script, "--seconds", SECONDS, "--seed", SEED, "--findings", tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, env=fuzz_streams.environment(), check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=fuzz_streams.environment(), check=False
+    )
     print(done.stdout)
     details = "\n".join(path.read_text()[:3000] for path in sorted(tmp_path.glob("*.txt")))
     assert done.returncode == 0, f"{done.stdout}{done.stderr}\n{details}"
