@@ -6,6 +6,7 @@ sound. What is wrong is a number, a type or a name in them.
 
 import base64
 import copy
+import functools
 import io
 import json
 import struct
@@ -60,6 +61,7 @@ WORDS = (
 )  # fmt: skip
 
 
+@functools.cache
 def corpus() -> dict[str, bytes]:
     """Streams of every kind, by name: those that load without `allow_pickle`, and are small."""
     streams = forms()

@@ -30,7 +30,7 @@ def test_mutated_streams(tmp_path):
 
 def test_natural_streams_have_every_property():
     # A number that shares no factor with the twelve ways: all of them are taken.
-    assert fuzz_streams.natural(step=47) == []
+    assert fuzz_streams.natural(step=97) == []
 
 
 def test_the_same_seed_makes_the_same_inputs():
