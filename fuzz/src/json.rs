@@ -120,7 +120,9 @@ impl Scan<'_> {
         self.items.push(Item { key, value: start..start, parent });
         match first {
             _ if depth > DEPTH => return None,
-            b'"' => drop(self.text()?),
+            b'"' => {
+                self.text()?;
+            }
             b'[' | b'{' => {
                 self.at += 1;
                 loop {

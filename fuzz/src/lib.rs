@@ -6,6 +6,7 @@ pub mod choices;
 pub mod json;
 pub mod mutate;
 pub mod notes;
+#[allow(clippy::should_implement_trait)] // A library's lint; it is the tests' own.
 #[path = "../../tests/common/rng.rs"]
 pub mod rng;
 #[allow(dead_code)]

@@ -24,10 +24,10 @@ pub fn run(input: &[u8], rng: &mut Rng) -> bool {
     if let Ok(frames) = &sliced {
         let bodies = bodies(input);
         in_place(&stream, frames, &layout, &bodies);
-        if let Ok(df) = Decoder::new().with_limits(limits()).decode(frames.clone()) {
-            if layout.messages.len() == bodies.len() {
-                payload(&stream, &df, &bodies);
-            }
+        if let Ok(df) = Decoder::new().with_limits(limits()).decode(frames.clone())
+            && layout.messages.len() == bodies.len()
+        {
+            payload(&stream, &df, &bodies);
         }
     }
     writable(input, &sliced, rng);
