@@ -10,7 +10,6 @@ use crate::copies::CopyBudget;
 use crate::decode::{Unknown, resolve};
 use crate::error::{Error, ErrorKind, Result};
 use crate::join::Join;
-use crate::nulls;
 use crate::wire::opaque;
 
 /// A schema and any number of batches of its columns.
@@ -197,7 +196,7 @@ impl DataFrame {
     /// # Errors
     ///
     /// [`ErrorKind::Opaque`] if an opaque column has no Arrow type, or is refused, and why;
-    /// [`ErrorKind::Nulls`] if a column that the schema calls non-nullable has nulls.
+    /// [`ErrorKind::Arrow`] if a column that the schema calls non-nullable has nulls.
     pub fn into_record_batches(self) -> Result<Vec<RecordBatch>> {
         let mut copies = CopyBudget::of_reader(self.opaque_bytes());
         let df = resolve(self, &mut copies, Unknown::IsAnError)?;
@@ -303,9 +302,6 @@ impl Batch {
     /// resolved.
     fn into_record_batch(self, schema: SchemaRef) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
-        for (field, column) in schema.fields().iter().zip(&self.columns) {
-            column.as_native().map_or(Ok(()), |array| nulls::check_column(field, array))?;
-        }
         let columns = self.columns.into_iter().filter_map(|column| match column {
             Column::Native(array) => Some(array),
             Column::Opaque(_) => None,

@@ -457,8 +457,11 @@ impl Stream {
             if let Some(Some(type_name)) = self.opaque.get(index) {
                 opaque_columns.push((index, columns.len(), type_name));
             }
+            let has_nulls = reader.has_nulls();
             let array = reader.column(field.data_type()).map_err(|error| error.inside(field.name()))?;
-            nulls::check_column(field, &array)?;
+            if has_nulls {
+                nulls::check_column(field, array.as_ref())?;
+            }
             columns.push(Column::Native(array));
         }
         let mut payload = reader.payload(&self.wanted)?;

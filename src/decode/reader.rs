@@ -185,6 +185,12 @@ impl<'r, 'd> Reader<'r, 'd> {
         Ok(array)
     }
 
+    /// Whether the next array has nulls, by its node.
+    #[inline]
+    pub(super) fn has_nulls(&self) -> bool {
+        self.meta.nodes.get(self.node).is_some_and(|node| numbers(node).1 != 0)
+    }
+
     /// The next node.
     #[inline(always)]
     pub(super) fn node(&mut self) -> Result<Node> {

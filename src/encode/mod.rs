@@ -384,19 +384,18 @@ impl Encoder {
         for (index, column) in columns.enumerate() {
             walk.column = index;
             match column {
-                // Its reader would look for a payload.
-                ColumnRef::Native(_)
-                    if schema.schema.fields().get(index).is_some_and(|f| opaque::is_marked(f)) =>
-                {
-                    return Err(
-                        ErrorKind::PayloadLost { column: schema.column_name(index).to_owned() }.into()
-                    );
-                }
                 ColumnRef::Native(array) => {
-                    if let Some(field) = schema.schema.fields().get(index) {
+                    // Who calls has checked that there is a field for each column.
+                    let Some(field) = schema.schema.fields().get(index) else { continue };
+                    // Its reader would look for a payload.
+                    if opaque::is_marked(field) {
+                        return Err(ErrorKind::PayloadLost { column: field.name().clone() }.into());
+                    }
+                    let node = walk.body.nodes.len();
+                    walk.array(array).map_err(|error| error.inside(field.name()))?;
+                    if walk.body.nodes.get(node).is_some_and(|node| node.null_count() > 0) {
                         nulls::check_column(field, array)?;
                     }
-                    walk.array(array).map_err(|error| error.inside(schema.column_name(index)))?;
                 }
                 ColumnRef::Opaque(opaque) => {
                     walk.null(opaque.num_rows());

@@ -68,25 +68,35 @@ impl Span {
 pub(crate) struct Places {
     /// Where the buffers so far end.
     end: u64,
-    /// What this crate pads to, less one; 0 for other writers.
+    /// How far behind that the next one may start.
+    gap: u64,
+    /// What ends are padded to, less one.
     padding: u64,
 }
 
 impl Places {
-    /// Takes the place of the next buffer, which is not empty, if that is behind those so far;
-    /// in a body of this crate, if it is where this crate puts it.
+    /// Any place behind the buffers so far.
+    const OF_OTHERS: Places = Places { end: 0, gap: i64::MAX.cast_unsigned(), padding: 0 };
+
+    /// The next multiple of 64, which is where this crate puts a buffer.
+    const OF_OURS: Places = Places { end: 0, gap: 0, padding: ALIGNMENT as u64 - 1 };
+
+    /// Takes the place of the next buffer, which is not empty, if it may lie there.
     #[inline(always)]
     pub(crate) fn take(&mut self, span: &Span) -> bool {
-        let is_free = span.offset >= self.end && (self.padding == 0 || span.offset == self.end);
+        // Offsets and lengths were not negative: nothing here overflows, and the distance back
+        // to a buffer that lies before the end is more than any gap.
+        let is_free = span.offset.wrapping_sub(self.end) <= self.gap;
         if is_free {
-            self.end = span.end().saturating_add(self.padding) & !self.padding;
+            let end = span.offset.wrapping_add(span.length);
+            self.end = end.wrapping_add(self.padding) & !self.padding;
         }
         is_free
     }
 
     /// Where the next buffer has to lie, in a body of this crate.
     pub(crate) fn expected(&self) -> Option<u64> {
-        (self.padding > 0).then_some(self.end)
+        (self.gap == 0).then_some(self.end)
     }
 
     /// Takes the place of a buffer that lies before others, and overlaps none.
@@ -188,7 +198,7 @@ impl<'a> BatchMeta<'a> {
     pub(crate) fn places(&self) -> Places {
         // A note of another body says that something re-wrote the message, in a layout of its own.
         let is_ours = self.note.as_ref().is_some_and(|note| note.body_length() == self.body_length);
-        Places { end: 0, padding: if is_ours { (ALIGNMENT as u64).saturating_sub(1) } else { 0 } }
+        if is_ours { Places::OF_OURS } else { Places::OF_OTHERS }
     }
 
     /// The error that a buffer does not lie where this crate would have put it.
