@@ -75,7 +75,7 @@ pub struct Regions {
     /// The regions of a place by where a buffer of it starts, in order: made where a span is mixed.
     placed: HashMap<(Place, usize), Vec<Arc<Region>>>,
     /// Where read-only memory starts and ends, in order and without overlaps: made when it is asked for.
-    read_only: Vec<(usize, usize)>,
+    read_only: Option<Vec<(usize, usize)>>,
 }
 
 /// One import.
@@ -284,8 +284,9 @@ impl Regions {
 
     /// Whether any byte between two addresses is of memory that was lent read-only.
     fn has_read_only(&mut self, start: usize, end: usize) -> bool {
-        if self.read_only.is_empty() {
-            let own = self.spans.values().filter_map(|[_, read_only]| read_only.as_ref());
+        let spans = &self.spans;
+        let read_only = self.read_only.get_or_insert_with(|| {
+            let own = spans.values().filter_map(|[_, read_only]| read_only.as_ref());
             let mut found: Vec<_> = own.map(|region| (region.start, region.end())).collect();
             found.sort_unstable();
             found.dedup_by(|next, known| {
@@ -295,10 +296,10 @@ impl Regions {
                 }
                 overlaps
             });
-            self.read_only = found;
-        }
-        let at = self.read_only.partition_point(|(_, known_end)| *known_end <= start);
-        start < end && self.read_only.get(at).is_some_and(|(known_start, _)| *known_start < end)
+            found
+        });
+        let at = read_only.partition_point(|(_, known_end)| *known_end <= start);
+        start < end && read_only.get(at).is_some_and(|(known_start, _)| *known_start < end)
     }
 
     /// The whole region that lends an object's buffer: for a `memoryview`, that of the object
@@ -344,7 +345,7 @@ impl Regions {
         own.get_or_insert_with(|| region.clone());
         self.is_mixed |= writable.is_some() && read_only.is_some();
         self.placed.clear();
-        self.read_only.clear();
+        self.read_only = None;
     }
 
     /// All of an object's memory, if it has the bytes in it.

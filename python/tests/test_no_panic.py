@@ -325,7 +325,7 @@ class TestReaders:
     def test_a_signal_is_noticed_between_reads(self):
         """The method that reads here is not written in Python, and it is another thread that the signal interrupts."""
         program = """
-            import os, signal, threading
+            import os, select, signal, threading
             import arrow_frames as af
 
             reads, writes = os.pipe()
@@ -335,6 +335,8 @@ class TestReaders:
                 for at in range(len(stream) - 8):
                     os.write(writes, stream[at : at + 1])
                     if at == 20:
+                        while select.select([reads], [], [], 0)[0]:
+                            pass
                         signal.raise_signal(signal.SIGINT)
 
             with open(reads, "rb", buffering=0) as file:
