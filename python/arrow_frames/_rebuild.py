@@ -5,6 +5,7 @@ import datetime
 import functools
 import json
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -35,6 +36,9 @@ OPAQUE = ("form", "raw", "objects", "pickle")
 
 #: Bytes of a small Python object and of a reference to it.
 OBJECT_BYTES = 64
+
+#: Objects of one hash that are no sign of anything, and different ones of it that are counted one by one.
+CROWDED, MANY = 64, 200
 
 #: Characters of the labels that are kept for the next stream.
 MAX_CACHED = 1 << 16
@@ -124,7 +128,7 @@ class Rebuild:
         for labels, what in zip(frame.axes, ("the labels of the rows", "the labels of the columns")):
             if not isinstance(labels, pd.RangeIndex):
                 for level in labels.levels if isinstance(labels, pd.MultiIndex) else [labels]:
-                    check_values(level.array, what)
+                    check_values(level, what)
 
     def fits(self, note: dict, arrays: list, data: int, labels) -> bool:
         """Whether the columns are those that the note describes, by their number and names."""
@@ -472,7 +476,9 @@ class Rebuild:
         if not all(type(label) is str for label in names):
             raise DecodeError("the labels of the columns are no text")
         is_short = sum(map(len, names)) < MAX_CACHED
-        labels = (text_labels if is_short else text_labels.__wrapped__)(tuple(names), note["text"]).view()
+        labels = (text_labels if is_short else text_labels.__wrapped__)(tuple(names), note["text"])
+        # A copy: whoever has the labels may assign to their array.
+        labels = labels.copy(deep=True)
         labels.name = name
         return labels
 
@@ -503,17 +509,73 @@ class Rebuild:
 
 def check_values(values, what: str) -> None:
     """Refuses values that take pandas too long to put into a hash table."""
-    if isinstance(values, (pd.arrays.DatetimeArray, pd.arrays.TimedeltaArray)):
-        values = values._ndarray
-    values = unwrapped(values)
-    if not isinstance(values, np.ndarray):
-        return
-    if values.dtype == object:
-        hashes = np.fromiter(map(hash, values.tolist()), "i8", len(values))
-        check_hashes(hashes, "hashes", what)
-    elif values.dtype.kind in "iufMm" and values.dtype.itemsize == 8 and values.dtype.isnative:
-        format = {"f": "g", "u": "L"}.get(values.dtype.kind, "l")
-        check_hashes(np.ascontiguousarray(raw(values)), format, what)
+    for array in hashed(values):
+        dtype = array.dtype
+        if dtype == object:
+            check_objects(array.tolist(), what)
+        elif dtype.kind == "c" and dtype.isnative and dtype.itemsize in (8, 16):
+            check_hashes(
+                np.ascontiguousarray(array).view(f"f{dtype.itemsize // 2}"), f"c{dtype.itemsize}", what
+            )
+        elif dtype.kind in "iufMm" and dtype.itemsize == 8:
+            native = array.astype(dtype.newbyteorder("="), copy=False)
+            check_hashes(np.ascontiguousarray(raw(native)), {"f": "g", "u": "L"}.get(dtype.kind, "l"), what)
+
+
+def hashed(values) -> Iterator[np.ndarray]:
+    """The arrays of numpy that pandas hashes for an array of its own, whatever that is made of."""
+    values = unwrapped(values.array if isinstance(values, (pd.Index, pd.Series)) else values)
+    if isinstance(values, np.ndarray):
+        yield values
+    elif isinstance(values, pd.Categorical):
+        yield from hashed(values.categories)
+    elif isinstance(values, (pd.arrays.DatetimeArray, pd.arrays.TimedeltaArray)):
+        yield values._ndarray
+    elif isinstance(values, pd.arrays.PeriodArray):
+        yield values.asi8
+    elif isinstance(values, pd.arrays.IntervalArray):
+        yield from hashed(values.left)
+        yield from hashed(values.right)
+    elif isinstance(values, pd.arrays.SparseArray):
+        yield values.sp_values
+    elif isinstance(values, (pd.arrays.IntegerArray, pd.arrays.FloatingArray, pd.arrays.BooleanArray)):
+        yield values._data
+    elif not isinstance(values.dtype, pd.StringDtype):
+        # Of others, Arrow's among them, pandas hashes the objects. Those of text have a secret hash.
+        yield np.asarray(values, dtype=object)
+
+
+def check_objects(values: list, what: str) -> None:
+    """The same of Python objects."""
+    hashes = np.fromiter(map(hash, values), "i8", len(values))
+    # What the tables of pandas have of it.
+    folded = (hashes ^ (hashes >> 32)) & 0xFFFFFFFF
+    order = np.argsort(folded, kind="stable")
+    starts = np.flatnonzero(np.diff(folded[order], prepend=-1))
+    steps = 0
+    for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(values)]):
+        if end - start > CROWDED:
+            steps += pairs([values[at] for at in order[start:end].tolist()])
+    if steps > (allowed := 32 * len(values) + 1_000_000):
+        raise LimitError(
+            f"{what}: {len(values)} values have hashes that collide: a hash table of pandas takes {steps} steps for "
+            f"them, and {allowed} are allowed"
+        )
+
+
+def pairs(values: list) -> int:
+    """The pairs of different values among some whose hashes are equal; of very many, about so many."""
+    different = 0
+    while values and different < MANY:
+        first = values[0]
+        values = [value for value in values if value is not first and not equal(value, first)]
+        different += 1
+    different += len(values)
+    return different * (different - 1) // 2
+
+
+def equal(one, other) -> bool:
+    return type(one) is type(other) and bool(one == other)
 
 
 def places_of(noted: dict) -> list[int]:
@@ -636,16 +698,9 @@ def joined(pieces: list, format):
     if not pieces:
         return np.empty(0, DTYPES.get(format, object))
     if all(isinstance(piece, pd.Categorical) for piece in pieces):
-        known = [unwrapped(piece.categories.array) for piece in pieces]
-        if all(isinstance(own, np.ndarray) for own in known):
-            # Each is known to be quick; all of them together may not be.
-            every = np.concatenate(known)
-            check_values(
-                np.array(list(dict.fromkeys(every.tolist())), object)
-                if every.dtype == object
-                else np.unique(every),
-                "the categories of all batches",
-            )
+        # Each is known to be quick; all of them together may not be.
+        for arrays in zip(*(list(hashed(piece.categories)) for piece in pieces)):
+            check_values(np.concatenate(arrays), "the categories of all batches")
         return pd.api.types.union_categoricals(pieces)
     series = [pd.Series(piece, dtype=piece.dtype, copy=False) for piece in pieces]
     return unwrapped(pd.concat(series, ignore_index=True).array)

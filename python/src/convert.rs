@@ -34,19 +34,23 @@ const FORMATS: [(&str, DataType); 19] = [
 ];
 
 /// Refuses values that pandas would take too long to put into a hash table. The format is that of the
-/// numbers, or `hashes`: those of Python objects, as 64-bit integers.
+/// numbers, or `c8` or `c16`.
 #[pyfunction]
 pub fn check_hashes(py: Python<'_>, values: &Bound<'_, PyAny>, format: &str, what: &str) -> PyResult<()> {
     let values = Regions::default().import(values, what)?;
     let (data_type, hashed) = match format {
-        "hashes" => (DataType::Int64, Hashed::PythonHashes),
+        "c16" => (DataType::Float64, Hashed::Complex),
+        "c8" => (DataType::Float32, Hashed::Complex),
         // Narrower numbers have a hash each.
         _ => match data_type(format).filter(|data_type| data_type.primitive_width() == Some(8)) {
             Some(data_type) => (data_type, Hashed::Numbers),
             None => return Ok(()),
         },
     };
-    let rows = values.as_chunks::<{ size_of::<i64>() }>().0.len();
+    let rows = match data_type {
+        DataType::Float32 => values.as_chunks::<4>().0.len(),
+        _ => values.as_chunks::<8>().0.len(),
+    };
     let array = array(data_type, rows, values, None);
     let array = array.map_err(|error| DecodeError::new_err(format!("{what}: {error}")))?;
     check_hashes_of(py, &array, hashed, what)

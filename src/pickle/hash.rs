@@ -20,16 +20,16 @@ use arrow_schema::{DataType, TimeUnit};
 pub enum Hashed {
     /// An array of numpy, or one of pandas that holds numbers.
     Numbers,
+    /// Pairs of floats one behind the other, which are complex numbers.
+    Complex,
     /// Python objects.
     Objects,
-    /// The hashes of Python objects, as 64-bit integers.
-    PythonHashes,
 }
 
-/// Steps beyond one for each value that a hash table of pandas takes for these values: half of the
-/// pairs of values whose hashes are equal, twice.
+/// Steps that a hash table of pandas takes for these values, beyond one for each value: the pairs of
+/// different values whose hashes are equal.
 ///
-/// Values that nobody can make collide take none. Null values count as one value.
+/// Values that nobody can make collide take none.
 ///
 /// ```
 /// use arrow::array::Int64Array;
@@ -41,16 +41,46 @@ pub enum Hashed {
 ///     let high = (low ^ (low << 11)) & 0x7fff_ffff;
 ///     high << 33 | low
 /// }));
-/// assert!(hash_steps(&colliding, Hashed::Numbers) > 100_000);
+/// assert_eq!(hash_steps(&colliding, Hashed::Numbers), 1000 * 999 / 2);
 /// ```
 pub fn hash_steps(values: &dyn Array, hashed: Hashed) -> u64 {
-    let Some(mut hashes) = hashes(values, hashed) else { return 0 };
-    if !may_collide(&hashes) {
+    if let Some(intervals) = values.as_struct_opt() {
+        // Intervals: pandas hashes their ends.
+        let steps = intervals.columns().iter().map(|end| hash_steps(end, hashed));
+        return steps.fold(0, u64::saturating_add);
+    }
+    // Most values are in buckets of few, and are not looked at again.
+    let buckets = values.len().next_power_of_two().min(1 << 20);
+    let mut counts = vec![0u16; buckets];
+    each(values, hashed, &mut |hash, _| {
+        if let Some(count) = counts.get_mut(bucket(hash, buckets)) {
+            *count = count.saturating_add(1);
+        }
+    });
+    let ordinary = ORDINARY.saturating_mul(u16::try_from(values.len() >> 20).unwrap_or(u16::MAX).max(1));
+    if counts.iter().all(|count| *count <= ordinary) {
         return 0;
     }
-    hashes.sort_unstable();
-    let runs = hashes.chunk_by(|a, b| a == b).map(|run| run.len() as u64);
+    let mut crowded = Vec::new();
+    each(values, hashed, &mut |hash, value| {
+        if counts.get(bucket(hash, buckets)).is_some_and(|count| *count > ordinary) {
+            crowded.push((hash, value));
+        }
+    });
+    crowded.sort_unstable();
+    crowded.dedup();
+    let runs = crowded.chunk_by(|(a, _), (b, _)| a == b).map(|run| run.len() as u64);
     runs.fold(0, |steps, run| steps.saturating_add(run.saturating_mul(run.saturating_sub(1)) / 2))
+}
+
+/// Values in a bucket of hashes, of as many buckets as values, that are no sign of anything.
+const ORDINARY: u16 = 64;
+
+/// The bucket of a hash, of a power of 2.
+fn bucket(hash: u32, buckets: usize) -> usize {
+    // Of all bits, since numbers often differ in some only.
+    let mixed = (hash ^ (hash >> 16)).wrapping_mul(0x9E37_79B1);
+    (mixed >> 7) as usize & buckets.saturating_sub(1)
 }
 
 /// The steps that values of that number may take before categories of them are refused: 32 for each,
@@ -59,70 +89,53 @@ pub fn most_hash_steps(values: usize) -> u64 {
     (values as u64).saturating_mul(32).saturating_add(1_000_000)
 }
 
-/// Counts hashes by their low bits, which is quick, and tells whether some are so many that the hashes
-/// themselves have to be compared.
-fn may_collide(hashes: &[u32]) -> bool {
-    const ORDINARY: u16 = 64;
-    let buckets = hashes.len().next_power_of_two().min(1 << 20);
-    let mut counts = vec![0u16; buckets];
-    let mask = u32::try_from(buckets.saturating_sub(1)).unwrap_or(u32::MAX);
-    let ordinary = ORDINARY.saturating_mul(u16::try_from(hashes.len() >> 20).unwrap_or(u16::MAX).max(1));
-    let mut most = 0;
-    for hash in hashes {
-        // Of the folded bits, since numbers often differ in the upper ones only.
-        let bucket = (hash ^ (hash >> 16)).wrapping_mul(0x9E37_79B1) >> 7 & mask;
-        if let Some(count) = counts.get_mut(bucket as usize) {
-            *count = count.saturating_add(1);
-            most = most.max(*count);
-        }
-    }
-    most > ordinary
-}
-
-/// The hashes of all values that are not null; none for types that nobody can make collide.
-fn hashes(values: &dyn Array, hashed: Hashed) -> Option<Vec<u32>> {
+/// Visits the hash and the value of all that is not null; nothing of types that nobody can make collide.
+fn each(values: &dyn Array, hashed: Hashed, visit: &mut dyn FnMut(u32, u128)) {
     use DataType::*;
     match hashed {
         Hashed::Numbers => {}
-        Hashed::Objects => return objects(values),
-        Hashed::PythonHashes => return Some(of::<Int64Type>(values, object)),
+        Hashed::Complex => return complex(values, visit),
+        Hashed::Objects => return objects(values, visit),
     }
-    Some(match values.data_type() {
-        Int64 => integers::<Int64Type>(values),
-        UInt64 => of::<UInt64Type>(values, |number| int64(number.cast_signed(), number >> 33)),
-        Timestamp(TimeUnit::Second, _) => integers::<TimestampSecondType>(values),
-        Timestamp(TimeUnit::Millisecond, _) => integers::<TimestampMillisecondType>(values),
-        Timestamp(TimeUnit::Microsecond, _) => integers::<TimestampMicrosecondType>(values),
-        Timestamp(TimeUnit::Nanosecond, _) => integers::<TimestampNanosecondType>(values),
-        Duration(TimeUnit::Second) => integers::<DurationSecondType>(values),
-        Duration(TimeUnit::Millisecond) => integers::<DurationMillisecondType>(values),
-        Duration(TimeUnit::Microsecond) => integers::<DurationMicrosecondType>(values),
-        Duration(TimeUnit::Nanosecond) => integers::<DurationNanosecondType>(values),
-        Date64 => integers::<Date64Type>(values),
-        Time64(TimeUnit::Microsecond) => integers::<Time64MicrosecondType>(values),
-        Time64(_) => integers::<Time64NanosecondType>(values),
-        Float64 => of::<Float64Type>(values, |number| float64(number.to_bits())),
+    match values.data_type() {
+        Int64 => integers::<Int64Type>(values, visit),
+        UInt64 => of::<UInt64Type>(values, visit, |n| (int64(n.cast_signed(), n >> 33), n.into())),
+        Timestamp(TimeUnit::Second, _) => integers::<TimestampSecondType>(values, visit),
+        Timestamp(TimeUnit::Millisecond, _) => integers::<TimestampMillisecondType>(values, visit),
+        Timestamp(TimeUnit::Microsecond, _) => integers::<TimestampMicrosecondType>(values, visit),
+        Timestamp(TimeUnit::Nanosecond, _) => integers::<TimestampNanosecondType>(values, visit),
+        Duration(TimeUnit::Second) => integers::<DurationSecondType>(values, visit),
+        Duration(TimeUnit::Millisecond) => integers::<DurationMillisecondType>(values, visit),
+        Duration(TimeUnit::Microsecond) => integers::<DurationMicrosecondType>(values, visit),
+        Duration(TimeUnit::Nanosecond) => integers::<DurationNanosecondType>(values, visit),
+        Date64 => integers::<Date64Type>(values, visit),
+        Time64(TimeUnit::Microsecond) => integers::<Time64MicrosecondType>(values, visit),
+        Time64(_) => integers::<Time64NanosecondType>(values, visit),
+        Float64 => of::<Float64Type>(values, visit, |n| (float64(n), n.to_bits().into())),
         // Narrower numbers have a hash each; text and bytes a secret one.
-        _ => return objects(values),
-    })
+        _ => objects(values, visit),
+    }
 }
 
-/// The hashes of Python objects.
-fn objects(values: &dyn Array) -> Option<Vec<u32>> {
+/// The same of Python objects.
+fn objects(values: &dyn Array, visit: &mut dyn FnMut(u32, u128)) {
     use DataType::*;
-    Some(match values.data_type() {
-        Int64 => of::<Int64Type>(values, |number| object(python_int(number.into()))),
-        UInt64 => of::<UInt64Type>(values, |number| object(python_int(number.into()))),
-        Float64 => of::<Float64Type>(values, |number| object(python_float(number))),
+    match values.data_type() {
+        Int64 => of::<Int64Type>(values, visit, |n| (object(python_int(n.into())), bits(n.into()))),
+        UInt64 => of::<UInt64Type>(values, visit, |n| (object(python_int(n.into())), n.into())),
+        Float64 => of::<Float64Type>(values, visit, |n| (object(python_float(n)), n.to_bits().into())),
         Decimal128(_, scale) => {
             let scale = *scale;
-            of::<Decimal128Type>(values, |number| object(python_decimal(number, scale)))
+            of::<Decimal128Type>(values, visit, |n| (object(python_decimal(n, scale)), bits(n)));
         }
         Decimal256(_, scale) => {
             let scale = *scale;
             let modulus = i256::from_i128(MODULUS.into());
             let reduced = |number: i256| number.checked_rem(modulus).unwrap_or_default().as_i128();
-            of::<Decimal256Type>(values, |number| object(python_decimal(reduced(number), scale)))
+            // Two that differ above 128 bits only count as one.
+            of::<Decimal256Type>(values, visit, |n| {
+                (object(python_decimal(reduced(n), scale)), bits(n.as_i128()))
+            });
         }
         Duration(unit) => {
             let per_day: i64 = match unit {
@@ -131,33 +144,56 @@ fn objects(values: &dyn Array) -> Option<Vec<u32>> {
                 TimeUnit::Microsecond => 86_400_000_000,
                 TimeUnit::Nanosecond => 86_400_000_000_000,
             };
-            let duration = |number: i64| object(python_timedelta(number, per_day));
+            let duration = |n: i64| (object(python_timedelta(n, per_day)), bits(n.into()));
             match unit {
-                TimeUnit::Second => of::<DurationSecondType>(values, duration),
-                TimeUnit::Millisecond => of::<DurationMillisecondType>(values, duration),
-                TimeUnit::Microsecond => of::<DurationMicrosecondType>(values, duration),
-                TimeUnit::Nanosecond => of::<DurationNanosecondType>(values, duration),
+                TimeUnit::Second => of::<DurationSecondType>(values, visit, duration),
+                TimeUnit::Millisecond => of::<DurationMillisecondType>(values, visit, duration),
+                TimeUnit::Microsecond => of::<DurationMicrosecondType>(values, visit, duration),
+                TimeUnit::Nanosecond => of::<DurationNanosecondType>(values, visit, duration),
             }
         }
         FixedSizeBinary(16) => {
             // UUIDs: Python hashes the number that the bytes are.
-            let values = values.as_fixed_size_binary_opt()?;
-            let bytes = values.iter().flatten().filter_map(|bytes| bytes.first_chunk::<16>());
-            bytes.map(|bytes| object(reduced(u128::from_be_bytes(*bytes)).cast_signed())).collect()
+            let Some(values) = values.as_fixed_size_binary_opt() else { return };
+            for bytes in values.iter().flatten().filter_map(|bytes| bytes.first_chunk::<16>()) {
+                let number = u128::from_be_bytes(*bytes);
+                visit(object(reduced(number).cast_signed()), number);
+            }
         }
-        _ => return None,
-    })
-}
-
-fn integers<T: ArrowPrimitiveType<Native = i64>>(values: &dyn Array) -> Vec<u32> {
-    of::<T>(values, |number| int64(number, (number >> 33).cast_unsigned()))
-}
-
-fn of<T: ArrowPrimitiveType>(values: &dyn Array, hash: impl Fn(T::Native) -> u32) -> Vec<u32> {
-    match values.as_primitive_opt::<T>() {
-        Some(values) => values.iter().flatten().map(hash).collect(),
-        None => Vec::new(),
+        _ => {}
     }
+}
+
+/// The same of complex numbers: `kh_complex128_hash_func` and `kh_complex64_hash_func`.
+fn complex(values: &dyn Array, visit: &mut dyn FnMut(u32, u128)) {
+    if let Some(floats) = values.as_primitive_opt::<Float64Type>() {
+        for [re, im] in floats.values().as_chunks::<2>().0 {
+            visit(float64(*re) ^ float64(*im), u128::from(re.to_bits()) << 64 | u128::from(im.to_bits()));
+        }
+    } else if let Some(floats) = values.as_primitive_opt::<Float32Type>() {
+        for [re, im] in floats.values().as_chunks::<2>().0 {
+            visit(float32(*re) ^ float32(*im), u128::from(re.to_bits()) << 64 | u128::from(im.to_bits()));
+        }
+    }
+}
+
+fn integers<T: ArrowPrimitiveType<Native = i64>>(values: &dyn Array, visit: &mut dyn FnMut(u32, u128)) {
+    of::<T>(values, visit, |n| (int64(n, (n >> 33).cast_unsigned()), bits(n.into())));
+}
+
+fn of<T: ArrowPrimitiveType>(
+    values: &dyn Array,
+    visit: &mut dyn FnMut(u32, u128),
+    hash: impl Fn(T::Native) -> (u32, u128),
+) {
+    for number in values.as_primitive_opt::<T>().into_iter().flatten().flatten() {
+        let (hash, value) = hash(number);
+        visit(hash, value);
+    }
+}
+
+fn bits(number: i128) -> u128 {
+    number.cast_unsigned()
 }
 
 /// `kh_int64_hash_func`; the shift is that of the number's own sign.
@@ -166,18 +202,31 @@ fn int64(number: i64, shifted: u64) -> u32 {
     low(shifted ^ number ^ (number << 11))
 }
 
-/// `murmur2_64to32`, without the last steps, which keep equal what is equal.
-fn float64(bits: u64) -> u32 {
-    const M: u32 = 0x5bd1_e995;
-    const SEED: u32 = 0xc70f_6907;
+const M: u32 = 0x5bd1_e995;
+const SEED: u32 = 0xc70f_6907;
+
+/// `murmur2_64to32`.
+fn float64(number: f64) -> u32 {
     // The number 0 has one hash.
-    let bits = if bits == 1 << 63 { 0 } else { bits };
-    let mix = |word: u32| {
-        let word = word.wrapping_mul(M);
-        (word ^ (word >> 24)).wrapping_mul(M)
-    };
-    let hash = (SEED ^ 4).wrapping_mul(M) ^ mix(low(bits));
-    hash.wrapping_mul(M) ^ mix(low(bits >> 32))
+    let bits = if number == 0.0 { 0 } else { number.to_bits() };
+    let hash = (SEED ^ 4).wrapping_mul(M) ^ mixed(low(bits));
+    finished(hash.wrapping_mul(M) ^ mixed(low(bits >> 32)))
+}
+
+/// `murmur2_32to32`.
+fn float32(number: f32) -> u32 {
+    let bits = if number == 0.0 { 0 } else { number.to_bits() };
+    finished((SEED ^ 4).wrapping_mul(M) ^ mixed(bits))
+}
+
+fn mixed(word: u32) -> u32 {
+    let word = word.wrapping_mul(M);
+    (word ^ (word >> 24)).wrapping_mul(M)
+}
+
+fn finished(hash: u32) -> u32 {
+    let hash = (hash ^ (hash >> 13)).wrapping_mul(M);
+    hash ^ (hash >> 15)
 }
 
 /// `kh_python_hash_func`: both halves of Python's hash.
