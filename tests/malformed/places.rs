@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use arrow::array::*;
 use arrow::datatypes::*;
-use arrow::ipc::CompressionType;
+
 use arrow_frames::{
     DataFrame, Decoder, Encoder, Error, ErrorKind, Frames, Layout, StreamReceiver, StreamSource, Target,
     from_buffers, to_buffers,
@@ -463,7 +463,7 @@ fn a_noted_buffer_that_moved_in_a_compressed_body() {
     let stream = |offset: i64| {
         let field = Field::new("c", DataType::Null, true).with_metadata([("arrow_frames", MARK)]);
         let mut batch = rows(2).node(2, 0).buffer(0, 0).buffer(offset, 10).node(2, 2);
-        batch.codec = Some(CompressionType::LZ4_FRAME);
+        batch.codec = Some(arrow::ipc::CompressionType::LZ4_FRAME);
         batch.body = vec![0; 128];
         let start = offset as usize;
         batch.body[start..start + 10].copy_from_slice(&stored(&[1, 2]));
