@@ -40,6 +40,7 @@ use crate::wire::tensor;
 ///
 /// let layout = Layout::of_frames(&frames);
 /// assert!(layout.error.is_none() && layout.is_finished);
+/// assert_eq!(layout.end, Some(frames.header().len() as u64));
 /// let values = layout.messages[1].buffers[1];
 /// assert_eq!((values.column, values.part, values.length), (0, Part::Values, 24));
 /// # Ok(()) }
@@ -52,6 +53,9 @@ pub struct Layout {
     pub messages: Vec<MessageLayout>,
     /// Whether the end-of-stream marker (of a file: its footer; of a tensor: its message) was met.
     pub is_finished: bool,
+    /// Where that end is, in bytes from the start of the header, stream or file: what follows belongs
+    /// to no message.
+    pub end: Option<u64>,
     /// The first fault.
     pub error: Option<Error>,
 }
@@ -153,8 +157,8 @@ impl Builder {
         loop {
             match envelope::next(bytes, position, &self.limits)? {
                 Next::Nothing => return Ok(()),
-                Next::End { .. } => {
-                    self.layout.is_finished = true;
+                Next::End { end } => {
+                    self.finished(end);
                     return Ok(());
                 }
                 Next::Message(envelope) => {
@@ -165,7 +169,7 @@ impl Builder {
                     }
                     let kind = self.layout.messages.last().map(|message| message.kind);
                     if matches!(kind, Some(MessageKind::Tensor | MessageKind::SparseTensor)) {
-                        self.layout.is_finished = true;
+                        self.finished(position);
                         return Ok(());
                     }
                 }
@@ -191,8 +195,13 @@ impl Builder {
             };
             check_dictionary(&mut seen, dictionary, index.saturating_add(1))?;
         }
-        self.layout.is_finished = true;
+        self.finished(file.len());
         Ok(())
+    }
+
+    fn finished(&mut self, end: usize) {
+        self.layout.is_finished = true;
+        self.layout.end = Some(end as u64);
     }
 
     fn message(&mut self, bytes: &[u8], envelope: envelope::Envelope) -> Result<Body> {

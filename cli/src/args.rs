@@ -100,7 +100,9 @@ pub struct InspectArgs {
 
 /// Decode Arrow IPC with full validation, and say what is wrong and where
 ///
-/// The file is read, never mapped: nothing that changes it meanwhile can do harm.
+/// The file is read, never mapped: nothing that changes it meanwhile can do harm. Bytes behind the
+/// end are not sound, since no reader looks at them. Exit code 0: all is sound;
+/// 1: it is not, or cannot be read; 2: bad usage.
 #[derive(clap::Args)]
 pub struct VerifyArgs {
     /// An Arrow IPC stream, file, .frames or spill file; `-` is stdin
