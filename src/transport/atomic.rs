@@ -119,6 +119,10 @@ impl Unfinished {
         if let Some(file) = nameless(folder, mode) {
             return Ok(Unfinished::Nameless(file));
         }
+        Self::named(folder, mode)
+    }
+
+    fn named(folder: &Path, mode: u32) -> io::Result<Unfinished> {
         let mut builder = builder();
         #[cfg(unix)]
         {
@@ -203,4 +207,34 @@ fn has_same_owner(left: &Metadata, right: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn has_same_owner(_: &Metadata, _: &Metadata) -> bool {
     true
+}
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// As where no file is without a name.
+    #[test]
+    fn a_file_with_a_temporary_name_is_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = || fs::read_dir(&folder).unwrap().count();
+        let path = folder.path().join("file");
+        for content in ["new", "replaced"] {
+            let file = Unfinished::named(folder.path(), 0o600).unwrap();
+            let mut file = AtomicFile { file, path: path.clone() };
+            file.as_file_mut().write_all(content.as_bytes()).unwrap();
+            file.commit().unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(names(), 1);
+        }
+        let file = Unfinished::named(folder.path(), 0o600).unwrap();
+        assert_eq!(names(), 2);
+        drop(AtomicFile { file, path: path.clone() });
+        assert_eq!(names(), 1);
+    }
 }
