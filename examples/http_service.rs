@@ -7,11 +7,17 @@
 //! curl --silent http://127.0.0.1:8080/flights > flights.arrows
 //! curl --fail-with-body --data-binary @flights.arrows http://127.0.0.1:8080/ > checked.arrows
 //! ```
+//!
+//! Clients that send or read too slowly, or nothing at all, lose their connection; a last argument
+//! says after how many seconds, and [`paced`] what too slow is.
+
+mod paced;
 
 use std::convert::Infallible;
 use std::error::Error;
 use std::fs::File;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,7 +32,9 @@ use axum::http::StatusCode;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::serve::Listener;
 use futures_util::{FutureExt, StreamExt, TryStreamExt, stream};
+use paced::Paced;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use tokio::io::{AsyncRead, copy, sink};
 use tokio::net::TcpListener;
@@ -35,27 +43,56 @@ use tokio::task::block_in_place;
 use tokio::time::{sleep, timeout};
 use tokio_util::io::StreamReader;
 
-/// What the service holds at the most: this many received streams, each of this many bytes, which
-/// have to arrive within this time.
+/// What the service holds at the most: this many connections, idle ones included (others wait in
+/// the system's queue), and of what they sent, this many streams of this many bytes each.
+const CONNECTIONS: usize = 512;
 const STREAMS: usize = 16;
 const BYTES: u64 = 256 << 20;
 /// A schema of a hundred thousand columns has less; what is made of it takes several times as much.
 const METADATA: u64 = 16 << 20;
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How many seconds the service waits for a client that does nothing.
+const PATIENCE: &str = "15";
+/// How long requests that have begun may take once the service is told to stop.
+const FAREWELL: Duration = Duration::from_secs(120);
 
 struct Service {
     /// The dataframe's columns as pieces of a stream, which all responses share.
     flights: Vec<Bytes>,
     memory: ReceiveMemory,
     slots: Arc<Semaphore>,
+    patience: Duration,
+}
+
+/// The connections, of which there are only so many at a time.
+struct Connections {
+    listener: TcpListener,
+    places: Arc<Semaphore>,
+    patience: Duration,
+}
+
+impl Listener for Connections {
+    type Io = Paced;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Paced, SocketAddr) {
+        let place = self.places.clone().acquire_owned().await.expect("nobody closes it");
+        let (socket, client) = Listener::accept(&mut self.listener).await;
+        (Paced::new(socket, self.patience, place), client)
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let (Some(address), Some(file)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: http_service ADDRESS PARQUET-FILE".into());
+        return Err("usage: http_service ADDRESS PARQUET-FILE [SECONDS]".into());
     };
+    let patience = arguments.next().as_deref().unwrap_or(PATIENCE).parse()?;
+    let patience = Duration::try_from_secs_f64(patience)?;
     let file = ParquetRecordBatchReaderBuilder::try_new(File::open(file)?)?;
     let batches = file.with_batch_size(1 << 16).build()?;
     let df = DataFrame::try_from_batches(batches.schema(), batches.collect::<Result<_, _>>()?)?;
@@ -63,16 +100,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
         flights: to_buffers(&df, Target::Arrow)?.into_chunks()?,
         memory: ReceiveMemory::recycled(BYTES as usize),
         slots: Arc::new(Semaphore::new(STREAMS)),
+        patience,
     });
     let routes = Router::new().route("/flights", get(flights)).route("/", post(check)).with_state(service);
 
     let stop = told_to_stop()?.shared();
     let listener = TcpListener::bind(address).await?;
     println!("{}", listener.local_addr()?);
+    let connections = Connections { listener, places: Arc::new(Semaphore::new(CONNECTIONS)), patience };
     tokio::select! {
-        ended = axum::serve(listener, routes).with_graceful_shutdown(stop.clone()).into_future() => ended?,
-        // A client that does not read its response keeps the service for no longer.
-        () = stop.then(|()| sleep(PATIENCE)) => {}
+        ended = axum::serve(connections, routes).with_graceful_shutdown(stop.clone()).into_future() => ended?,
+        () = stop.then(|()| sleep(FAREWELL)) => {}
     }
     Ok(())
 }
@@ -84,10 +122,10 @@ async fn flights(State(service): State<Arc<Service>>) -> Response {
 async fn check(State(service): State<Arc<Service>>, body: Body) -> Response {
     let slot = service.slots.clone().acquire_owned().await.ok(); // Until there is one, the client waits.
     let mut body = StreamReader::new(body.into_data_stream().map_err(io::Error::other));
-    let received = timeout(PATIENCE, receive(&mut body, &service.memory)).await;
-    // A client that is still sending does not listen yet: what is left is passed over.
-    let _ = timeout(PATIENCE, copy(&mut body, &mut sink())).await;
-    let error = match received.unwrap_or_else(|late| Err(io::Error::from(late).into())) {
+    let received = receive(&mut body, &service.memory).await;
+    // A client that is still sending does not listen yet: what is left is passed over, for a while.
+    let _ = timeout(service.patience, copy(&mut body, &mut sink())).await;
+    let error = match received {
         Ok(chunks) => return response(chunks, slot),
         Err(error) => error,
     };

@@ -40,6 +40,7 @@ use crate::wire::tensor;
 ///
 /// let layout = Layout::of_frames(&frames);
 /// assert!(layout.error.is_none() && layout.is_finished);
+/// assert_eq!(layout.end, Some(frames.header().len() as u64));
 /// let values = layout.messages[1].buffers[1];
 /// assert_eq!((values.column, values.part, values.length), (0, Part::Values, 24));
 /// # Ok(()) }
@@ -158,8 +159,7 @@ impl Builder {
             match envelope::next(bytes, position, &mut prefixes, &self.limits)? {
                 Next::Nothing => return Ok(()),
                 Next::End { end } => {
-                    self.layout.is_finished = true;
-                    self.layout.end = Some(end as u64);
+                    self.finished(end);
                     return Ok(());
                 }
                 Next::Message(envelope) => {
@@ -170,8 +170,7 @@ impl Builder {
                     }
                     let kind = self.layout.messages.last().map(|message| message.kind);
                     if matches!(kind, Some(MessageKind::Tensor | MessageKind::SparseTensor)) {
-                        self.layout.is_finished = true;
-                        self.layout.end = Some(position as u64);
+                        self.finished(position);
                         return Ok(());
                     }
                 }
@@ -199,8 +198,13 @@ impl Builder {
             };
             check_dictionary(&mut seen, dictionary, index.saturating_add(1))?;
         }
-        self.layout.is_finished = true;
+        self.finished(file.len());
         Ok(())
+    }
+
+    fn finished(&mut self, end: usize) {
+        self.layout.is_finished = true;
+        self.layout.end = Some(end as u64);
     }
 
     fn message(&mut self, bytes: &[u8], envelope: envelope::Envelope) -> Result<Body> {

@@ -55,12 +55,24 @@ fn decoded(stream: Vec<u8>) -> DataFrame {
     from_buffers(Frames::from_stream(stream).unwrap()).unwrap()
 }
 
+/// Services with more patience than a busy machine needs.
 fn tcp_service() -> Service {
-    Service::start("tcp_service", &[])
+    Service::start("tcp_service", &["120".as_ref()])
 }
 
 fn http_service() -> Service {
-    Service::start("http_service", &[&flights_file()])
+    Service::start("http_service", &[&flights_file(), "120".as_ref()])
+}
+
+/// Services that wait this long for a client that does nothing.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+fn impatient_tcp_service() -> Service {
+    Service::start("tcp_service", &["2".as_ref()])
+}
+
+fn impatient_http_service() -> Service {
+    Service::start("http_service", &[&flights_file(), "2".as_ref()])
 }
 
 /// Sends a dataframe over a connection of the TCP service, and checks the answer.
@@ -270,6 +282,224 @@ fn http_loses_only_the_request_of_a_client_that_goes_away() {
         post_and_check(&service, &some_flights(client));
     }
     post_and_check(&service, &FLIGHTS);
+    service.stop();
+}
+
+// ---- Clients that keep the service waiting
+
+/// A stream whose answer is more than the system holds for a client that does not read.
+fn large() -> Vec<u8> {
+    let numbers: Int64Array = (0..1_500_000).collect();
+    stream(&RecordBatch::try_from_iter([("n", Arc::new(numbers) as _)]).unwrap().into())
+}
+
+/// Waits until the service has let all of these go, which takes its patience and not much more.
+fn are_let_go(sockets: Vec<TcpStream>, since: Instant) {
+    for mut socket in sockets {
+        // Reset, if the service has not read all that was sent.
+        let _ = socket.read_to_end(&mut Vec::new());
+    }
+    let waited = since.elapsed();
+    assert!(waited >= PATIENCE.mul_f64(0.9), "after {waited:?}");
+    assert!(waited < 10 * PATIENCE, "after {waited:?}");
+}
+
+/// Sends a byte now and then, as long as the service takes it.
+fn dribble(mut socket: &TcpStream, bytes: &[u8]) {
+    for byte in bytes {
+        thread::sleep(PATIENCE / 20);
+        if socket.write_all(&[*byte]).is_err() {
+            return;
+        }
+    }
+    panic!("the service took {} bytes one by one", bytes.len());
+}
+
+/// Sends at twice the rate that the services ask for, for longer than their patience.
+fn send_slowly(mut socket: &TcpStream, bytes: &[u8]) {
+    const PIECE: usize = 32 << 10;
+    assert!(bytes.len() > 10 * PIECE, "{}", bytes.len());
+    let start = Instant::now();
+    for piece in bytes.chunks(PIECE) {
+        socket.write_all(piece).unwrap();
+        thread::sleep(Duration::from_millis(250));
+    }
+    assert!(start.elapsed() > PATIENCE);
+}
+
+#[test]
+fn tcp_lets_go_of_clients_that_do_nothing() {
+    let service = impatient_tcp_service();
+    let sent = large();
+    for begun in [0, 1, sent.len() / 2] {
+        let start = Instant::now();
+        let silent: Vec<_> = (0..SLOTS)
+            .map(|_| {
+                let mut socket = service.connect();
+                socket.write_all(&sent[..begun]).unwrap();
+                socket
+            })
+            .collect();
+        // The next one waits until they are gone.
+        exchange(&mut service.connect(), &some_flights(1));
+        are_let_go(silent, start);
+    }
+    let log = service.stop();
+    assert_eq!(log.lines().count(), 3 * SLOTS, "{log}");
+    assert_eq!(log.matches("the client is too slow").count(), 2 * SLOTS, "{log}");
+}
+
+#[test]
+fn tcp_lets_go_of_clients_that_never_read() {
+    let service = impatient_tcp_service();
+    let sent = large();
+    let deaf: Vec<_> = (0..SLOTS)
+        .map(|_| {
+            let mut socket = service.connect();
+            socket.write_all(&sent).unwrap();
+            socket
+        })
+        .collect();
+    let start = Instant::now();
+    exchange(&mut service.connect(), &some_flights(1));
+    assert!(start.elapsed() < 10 * PATIENCE, "after {:?}", start.elapsed());
+    for socket in &deaf {
+        service.has_logged(&format!("{}: the client is too slow", socket.local_addr().unwrap()));
+    }
+    service.stop();
+}
+
+#[test]
+fn tcp_serves_slow_clients_and_lets_go_of_those_that_dribble() {
+    let service = impatient_tcp_service();
+    let df = FLIGHTS.clone().into_record_batch().unwrap().slice(0, 5_000).into();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut socket = service.connect();
+            send_slowly(&socket, &stream(&df));
+            check_answer(&mut socket, &df);
+        });
+        scope.spawn(|| {
+            let (socket, start) = (service.connect(), Instant::now());
+            dribble(&socket, &stream(&df)[..1_000]);
+            are_let_go(vec![socket], start);
+        });
+    });
+    let log = service.stop();
+    assert_eq!(log.lines().count(), 1, "{log}");
+}
+
+#[test]
+fn http_lets_go_of_clients_that_do_nothing() {
+    let service = impatient_http_service();
+    let post = "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 1000000\r\n\r\n";
+    for begun in ["", "POST / HT", "POST / HTTP/1.1\r\nHost: te", post] {
+        let start = Instant::now();
+        let silent: Vec<_> = (0..2 * SLOTS)
+            .map(|_| {
+                let mut socket = service.connect();
+                socket.write_all(begun.as_bytes()).unwrap();
+                socket
+            })
+            .collect();
+        post_and_check(&service, &some_flights(1));
+        are_let_go(silent, start);
+    }
+    // Between two requests.
+    let (mut idle, start) = (service.connect(), Instant::now());
+    write!(idle, "HEAD /flights HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
+    are_let_go(vec![idle], start);
+    service.stop();
+}
+
+#[test]
+fn http_tells_those_that_are_too_slow() {
+    let service = impatient_http_service();
+    let mut socket = service.connect();
+    write!(socket, "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 100\r\n\r\n\0").unwrap();
+    assert_eq!(response(socket).status(), "408");
+    service.stop();
+}
+
+#[test]
+fn http_lets_go_of_clients_that_never_read() {
+    let service = impatient_http_service();
+    let sent = large();
+    for (request, body, whole) in [("POST /", &sent[..], sent.len()), ("GET /flights", b"", 6_000_000)] {
+        let deaf: Vec<_> = (0..SLOTS)
+            .map(|_| {
+                let mut socket = service.connect();
+                let length = body.len();
+                write!(socket, "{request} HTTP/1.1\r\nHost: test\r\nContent-Length: {length}\r\n\r\n")
+                    .unwrap();
+                socket.write_all(body).unwrap();
+                socket
+            })
+            .collect();
+        // Each holds a slot, if what it asks for takes one.
+        let start = Instant::now();
+        post_and_check(&service, &some_flights(1));
+        assert!(start.elapsed() < 10 * PATIENCE, "after {:?}", start.elapsed());
+        thread::sleep((2 * PATIENCE).saturating_sub(start.elapsed()));
+        for mut socket in deaf {
+            // What the system still held, and then the end.
+            let mut answer = Vec::new();
+            let _ = socket.read_to_end(&mut answer);
+            assert!((1..whole).contains(&answer.len()), "{} bytes of {whole}", answer.len());
+        }
+    }
+    service.stop();
+}
+
+#[test]
+fn http_serves_slow_clients_and_lets_go_of_those_that_dribble() {
+    let service = impatient_http_service();
+    let df: DataFrame = FLIGHTS.clone().into_record_batch().unwrap().slice(0, 5_000).into();
+    let sent = stream(&df);
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        sent.len()
+    );
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let socket = service.connect();
+            (&socket).write_all(head.as_bytes()).unwrap();
+            send_slowly(&socket, &sent);
+            assert!(same(&decoded(response(socket).body), &df).is_ok());
+        });
+        // In the head, and in the body.
+        for begun in [10, head.len()] {
+            let (service, head, sent) = (&service, &head, &sent);
+            scope.spawn(move || {
+                let (socket, start) = (service.connect(), Instant::now());
+                (&socket).write_all(&head.as_bytes()[..begun]).unwrap();
+                let rest = [&head.as_bytes()[begun..], &sent[..1_000]].concat();
+                dribble(&socket, &rest);
+                are_let_go(vec![socket], start);
+            });
+        }
+    });
+    service.stop();
+}
+
+#[test]
+fn http_has_so_many_connections_and_then_those_who_wait() {
+    const CONNECTIONS: usize = 512;
+    let service = impatient_http_service();
+    let before = service.files();
+    let silent: Vec<_> = (0..CONNECTIONS + 100).map(|_| service.connect()).collect();
+    let start = Instant::now();
+    let mut most = 0;
+    wait_until(
+        || {
+            most = most.max(service.files());
+            start.elapsed() > PATIENCE / 2
+        },
+        "some time",
+    );
+    assert!((before + CONNECTIONS - 10..=before + CONNECTIONS).contains(&most), "{before} and then {most}");
+    post_and_check(&service, &some_flights(1));
+    drop(silent);
     service.stop();
 }
 

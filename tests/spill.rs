@@ -196,6 +196,130 @@ fn what_was_there_stays_when_writing_fails() {
     assert_eq!(names(folder.path()), ["part.arrows"]);
 }
 
+#[cfg(unix)]
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+#[cfg(unix)]
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+#[cfg(unix)]
+fn a_new_file_is_private_and_a_replaced_one_keeps_its_mode() {
+    const TEST: &str = "a_new_file_is_private_and_a_replaced_one_keeps_its_mode";
+    if is_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let df = dataframe(10);
+        let path = folder.path().join("new.arrows");
+        spill::write(&path, &df).unwrap();
+        assert_eq!(mode(&path), 0o600);
+        for kept in [0o600, 0o640, 0o664, 0o666, 0o400] {
+            set_mode(&path, kept);
+            spill::write(&path, &df).unwrap();
+            assert_eq!(mode(&path), kept);
+            spill::write_durable(&path, &df).unwrap();
+            assert_eq!(mode(&path), kept);
+        }
+        // What would run as its owner does not do so with other contents.
+        set_mode(&path, 0o4755);
+        spill::write(&path, &df).unwrap();
+        assert_eq!(mode(&path), 0o755);
+
+        // A link is replaced, and what it leads to has no say.
+        let (shared, link) = (folder.path().join("shared"), folder.path().join("link.arrows"));
+        fs::write(&shared, "shared").unwrap();
+        set_mode(&shared, 0o666);
+        std::os::unix::fs::symlink(&shared, &link).unwrap();
+        spill::write(&link, &df).unwrap();
+        assert_eq!((mode(&link), fs::read_to_string(&shared).unwrap().as_str()), (0o600, "shared"));
+        assert_eq!(spill::read(&link).unwrap().num_rows(), 10);
+        return;
+    }
+    for umask in ["000", "022", "077"] {
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &format!(r#"umask {umask}; exec "$@""#), "sh"]);
+        command.arg(std::env::current_exe().unwrap()).args(alone(TEST).get_args());
+        command.envs(alone(TEST).get_envs().map(|(key, value)| (key.to_owned(), value.unwrap().to_owned())));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{umask}: {}", text(&output));
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_is_never_more_open_than_in_the_end() {
+    use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
+
+    use arrow_frames::spill::{Access, AtomicFile};
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let now = |file: &mut AtomicFile| {
+        file.as_file_mut().write_all(b"some").unwrap();
+        file.as_file_mut().metadata().unwrap().permissions().mode() & 0o777
+    };
+    for access in [Access::Private, Access::Usual] {
+        for kept in [0o600, 0o640, 0o400, 0o666] {
+            fs::write(&path, "old").unwrap();
+            set_mode(&path, kept);
+            let mut file = AtomicFile::create(&path, access).unwrap();
+            assert_eq!(now(&mut file) & !kept & 0o077, 0);
+            assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+            file.commit().unwrap();
+            assert_eq!((mode(&path), fs::read_to_string(&path).unwrap().as_str()), (kept, "some"));
+            fs::remove_file(&path).unwrap();
+        }
+        let mut file = AtomicFile::create(&path, access).unwrap();
+        let before = now(&mut file);
+        // What has no name yet is not left behind by a process that is killed.
+        if cfg!(target_os = "linux") && has_nameless_files() {
+            assert_eq!(names(folder.path()), [""; 0]);
+        }
+        file.commit().unwrap();
+        assert_eq!(before, mode(&path));
+        fs::remove_file(&path).unwrap();
+    }
+    // One that is given up leaves nothing.
+    drop(AtomicFile::create(&path, Access::Usual).unwrap());
+    assert!(names(folder.path()).is_empty());
+}
+
+/// Only root may give files away.
+#[test]
+#[cfg(unix)]
+fn owner_and_group_are_handed_on_to_whom_they_may_be() {
+    use std::os::unix::fs::{MetadataExt, chown};
+
+    use arrow_frames::spill::{Access, AtomicFile};
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    fs::write(&path, "old").unwrap();
+    set_mode(&path, 0o664);
+    if chown(&path, Some(1234), Some(5678)).is_err() {
+        return; // There is nobody to give it to.
+    }
+    AtomicFile::create(&path, Access::Usual).unwrap().commit().unwrap();
+    let metadata = fs::metadata(&path).unwrap();
+    assert_eq!((metadata.uid(), metadata.gid(), mode(&path)), (1234, 5678, 0o664));
+    // What is private is nobody else's.
+    spill::write(&path, &dataframe(10)).unwrap();
+    let metadata = fs::metadata(&path).unwrap();
+    assert_eq!((metadata.uid(), mode(&path)), (fs::metadata(folder.path()).unwrap().uid(), 0o600));
+    // The group of the same owner's file is.
+    chown(&path, None, Some(5678)).unwrap();
+    set_mode(&path, 0o640);
+    spill::write(&path, &dataframe(10)).unwrap();
+    let metadata = fs::metadata(&path).unwrap();
+    assert_eq!((metadata.gid(), mode(&path)), (5678, 0o640));
+}
+
 /// The folder that a process of its own spills to.
 #[cfg(unix)]
 const FOLDER: &str = "ARROW_FRAMES_TEST_FOLDER";
@@ -233,6 +357,16 @@ fn a_full_disk_leaves_nothing_behind() {
     assert!(output.status.success(), "{}", text(&output));
     assert_eq!(names(folder.path()), ["part.arrows"]);
     assert_eq!(spill::read(folder.path().join("part.arrows")).unwrap().num_rows(), 100);
+}
+
+/// Whether the folder of temporary files is on a file system that has files without a name.
+#[cfg(unix)]
+fn has_nameless_files() -> bool {
+    use std::os::fd::AsRawFd;
+    let file = tempfile::tempfile().unwrap();
+    // `tempfile` falls back on a name that it removes: such a file shows it.
+    let link = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    link.is_ok_and(|name| name.to_string_lossy().contains("/#"))
 }
 
 #[test]

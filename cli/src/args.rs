@@ -65,16 +65,17 @@ pub struct ExchangeArgs {
 /// The second process of `exchange`
 #[derive(clap::Args)]
 pub struct ReceiverArgs {
-    /// The Unix domain socket to connect to
+    /// Stdin is a Unix domain socket
     #[arg(long, required_unless_present = "tcp")]
-    pub uds: Option<PathBuf>,
-    /// The TCP address to connect to
+    pub uds: bool,
+    /// The TCP address to connect to; what proves that it is this process is on stdin
     #[arg(long, conflicts_with = "uds")]
     pub tcp: Option<SocketAddr>,
     /// Whether to receive writable frames
     #[arg(long)]
     pub writable: bool,
     /// The file to compare with
+    #[arg(long, allow_hyphen_values = true)]
     pub file: PathBuf,
 }
 
@@ -99,7 +100,9 @@ pub struct InspectArgs {
 
 /// Decode Arrow IPC with full validation, and say what is wrong and where
 ///
-/// The file is read, never mapped: nothing that changes it meanwhile can do harm.
+/// The file is read, never mapped: nothing that changes it meanwhile can do harm. Bytes behind the
+/// end are not sound, since no reader looks at them. Exit code 0: all is sound;
+/// 1: it is not, or cannot be read; 2: bad usage.
 #[derive(clap::Args)]
 pub struct VerifyArgs {
     /// An Arrow IPC stream, file, .frames or spill file; `-` is stdin
@@ -123,7 +126,9 @@ pub struct VerifyArgs {
 /// Formats are known by the extension: .parquet, .csv, .arrow or .feather (IPC file),
 /// .arrows or .stream (IPC stream), .frames (header and frames in one blob, as dask.distributed
 /// packs them); input also by its first bytes, as are files that a dask.distributed worker
-/// spilled. The output appears under its name only when it is complete.
+/// spilled. The output appears under its name only when it is complete. It keeps the permissions,
+/// and as far as possible the owner and group, of a file that it replaces; a new one has those of
+/// any new file.
 #[derive(clap::Args)]
 pub struct ConvertArgs {
     /// The file to read; `-` is stdin

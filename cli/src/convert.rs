@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, IoSlice, IsTerminal, Write};
 use std::path::Path;
 
+use arrow_frames::spill::{Access, AtomicFile};
 use arrow_frames::{DataFrame, Decoder};
 
 use crate::args::{ConvertArgs, For};
@@ -51,17 +52,17 @@ pub fn run(args: &ConvertArgs) -> Outcome {
     }
 }
 
-/// Writes a file, which gets its name when it is complete.
+/// Writes a file, which gets its name when it is complete. A new one has the permissions of any
+/// new file: who names it expects those, and can share it. A link stays, and leads to it.
 fn write(df: DataFrame, form: Form, path: &Path) -> Result<(), Box<dyn Error>> {
     // A pipe or a device is written to as it is; replacing it would be a surprise.
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         return save(df, form, File::options().write(true).open(path)?);
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = new_file().tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut file = AtomicFile::create(path, Access::Usual)?;
     save(df, form, file.as_file_mut())?;
-    file.persist(path)?;
-    Ok(())
+    Ok(file.commit()?)
 }
 
 /// Writes to stdout. A reader that has gone away wanted no more.
@@ -71,19 +72,6 @@ fn print(df: DataFrame, form: Form) -> Outcome {
         Err(error) if !pipe.is_closed => Err(Failure::new("stdout", error)),
         _ => Ok(()),
     }
-}
-
-/// A file in the making, with the permissions that a new file has.
-fn new_file() -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".arrow-frames-").suffix(".part");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The process's mask takes away from it what it takes from any new file.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder
 }
 
 /// Stdout, which remembers that its reader has gone: errors of other crates do not tell.

@@ -21,6 +21,7 @@ mod text;
 mod utc;
 mod verify;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -30,7 +31,15 @@ use failure::{Failure, Outcome};
 
 fn main() -> ExitCode {
     guard::silence_panics();
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        // Its words may be names of files, which a shell has filled in.
+        Err(error) if error.use_stderr() => {
+            let _ = std::io::stderr().write_all(text::for_terminal(&error.to_string()).as_bytes());
+            return ExitCode::from(2);
+        }
+        Err(help) => help.exit(),
+    };
     let outcome = guard::guarded(|| run(args.command))
         .unwrap_or_else(|panic| Err(Failure::new("internal error", panic)));
     match outcome {

@@ -5,15 +5,16 @@ use std::io::{self, ErrorKind, Write};
 use serde_json::Value;
 
 use crate::failure::{Failure, Outcome};
+use crate::text;
 
-/// Prints text.
+/// Prints text, in which names and values may be whatever the data says.
 pub fn print(text: &str) -> Outcome {
-    print_bytes(text.as_bytes())
+    print_bytes(text::for_terminal(text).as_bytes())
 }
 
 /// Prints one JSON document.
 pub fn print_json(document: &Value) -> Outcome {
-    print(&format!("{document:#}\n"))
+    print_bytes(text::json_for_terminal(&format!("{document:#}\n")).as_bytes())
 }
 
 /// Prints bytes. A reader that has gone away wanted no more, which is no failure.

@@ -1,5 +1,6 @@
 //! Numbers, times and names for people.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use comfy_table::presets::UTF8_FULL_CONDENSED;
@@ -39,14 +40,35 @@ pub fn duration(time: Duration) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// Text from data, safe for a terminal and for a line: control characters are escaped.
+/// Text from data, safe for a terminal and for a line.
 pub fn one_line(text: &str) -> String {
+    for_terminal(&text.trim_end().replace('\n', " "))
+}
+
+/// Text that may be from data, in lines: what a terminal would act on is escaped.
+pub fn for_terminal(text: &str) -> String {
+    escape(text, |char, out| out.extend(char.escape_default()))
+}
+
+/// JSON that may be shown on a terminal: what it would act on is escaped as JSON does it. Such
+/// characters are in strings alone.
+pub fn json_for_terminal(json: &str) -> String {
+    escape(json, |char, out| {
+        for unit in char.encode_utf16(&mut [0; 2]) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    })
+}
+
+/// Escapes what a terminal acts on, but the ends of lines.
+fn escape(text: &str, escaped: impl Fn(char, &mut String)) -> String {
     let mut out = String::with_capacity(text.len());
-    for char in text.trim_end().chars() {
-        match char {
-            '\n' => out.push(' '),
-            char if char.is_control() || is_direction(char) => out.extend(char.escape_default()),
-            char => out.push(char),
+    for char in text.chars() {
+        if char != '\n' && is_acted_on(char) {
+            escaped(char, &mut out);
+        } else {
+            out.push(char);
         }
     }
     out
@@ -86,9 +108,15 @@ pub fn number(text: impl Into<String>) -> Cell {
     Cell::new(text.into()).set_alignment(CellAlignment::Right)
 }
 
-/// Characters that turn the direction of text around, and could make a name look like another.
-fn is_direction(char: char) -> bool {
-    matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// Characters that a terminal does not show but act on: the control characters (C0, DEL and C1),
+/// those that separate lines, and those that turn the direction of text around, which could make
+/// a name look like another.
+fn is_acted_on(char: char) -> bool {
+    let is_direction = matches!(
+        char,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    char.is_control() || matches!(char, '\u{2028}' | '\u{2029}') || is_direction
 }
 
 #[cfg(test)]
@@ -114,9 +142,21 @@ mod tests {
     }
 
     #[test]
+    fn json_says_the_same_escaped() {
+        let all: String = ('\0'..='\u{ffff}').chain(['🦀']).collect();
+        let json = serde_json::json!({ &all: [&all] });
+        let escaped = json_for_terminal(&json.to_string());
+        assert!(!escaped.contains(is_acted_on));
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), json);
+        assert!(escaped.contains("\\u009b") && escaped.contains("\\u202e") && escaped.contains('🦀'));
+    }
+
+    #[test]
     fn text_stays_on_its_line() {
         assert_eq!(one_line("two\nlines\n"), "two lines");
         assert_eq!(one_line("red \u{1b}[31m\rnot"), "red \\u{1b}[31m\\rnot");
+        assert_eq!(one_line("\u{7f}\u{9b}1m\u{202e}\u{2028}x"), "\\u{7f}\\u{9b}1m\\u{202e}\\u{2028}x");
+        assert_eq!(for_terminal("two\nlines \u{85}\n"), "two\nlines \\u{85}\n");
         assert_eq!(shortened("departure", 5), "depar…");
         assert_eq!(shortened("größe", 5), "größe");
     }

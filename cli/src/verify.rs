@@ -27,9 +27,20 @@ pub fn run(args: &VerifyArgs) -> Outcome {
     let layout = check::layout(format, &bytes);
     let dictionaries = layout.messages.iter();
     let dictionaries = dictionaries.filter(|m| matches!(m.kind, MessageKind::Dictionary { .. })).count();
-    let checked = check::check(format, &bytes, &layout, &options);
-    let verified =
-        Verified { file: args.file.display().to_string(), format, bytes: bytes.len(), dictionaries, checked };
+    let trailing = check::trailing(format, &bytes, &layout);
+    let checked = check::check(format, &bytes, &layout, &options).and_then(|sound| match trailing {
+        0 => Ok(sound),
+        // What is sound is not all of it.
+        _ => Err(Fault::trailing(bytes.len() - trailing, trailing).into()),
+    });
+    let verified = Verified {
+        file: args.file.display().to_string(),
+        format,
+        bytes: bytes.len(),
+        trailing,
+        dictionaries,
+        checked,
+    };
     if args.json {
         output::print_json(&verified.to_json())?;
     } else if let Ok(sound) = &verified.checked {
@@ -45,6 +56,7 @@ struct Verified {
     file: String,
     format: Format,
     bytes: usize,
+    trailing: usize,
     dictionaries: usize,
     checked: Result<Sound, Box<Fault>>,
 }
@@ -95,6 +107,7 @@ impl Verified {
             "file": self.file,
             "format": self.format.form(),
             "bytes": self.bytes,
+            "trailing_bytes": self.trailing,
             "sound": sound.is_some(),
             "error": self.checked.as_ref().err().map(|fault| fault.to_json()),
             "rows": sound.map(|sound| sound.df.num_rows()),

@@ -166,6 +166,90 @@ fn output_has_the_permissions_of_a_new_file() {
     assert!(!fs::metadata("/dev/null").unwrap().is_file());
 }
 
+#[cfg(unix)]
+#[test]
+fn a_replaced_file_keeps_its_permissions_and_a_new_one_has_the_usual() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let input = folder.stream("a.arrows", &plain());
+    let mode = |path: &Path| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777;
+    for (umask, usual) in [("000", 0o666), ("022", 0o644), ("077", 0o600)] {
+        let convert = |output: &Path| {
+            let mut command = std::process::Command::new("sh");
+            let script = format!(r#"umask {umask}; exec "$0" convert "$1" "$2""#);
+            command.args(["-c", &script, env!("CARGO_BIN_EXE_arrow-frames")]).arg(&input).arg(output);
+            Ran(command.output().unwrap()).succeeds();
+        };
+        let output = folder.join("b.arrow");
+        convert(&output);
+        assert_eq!(mode(&output), usual);
+        for kept in [0o600, 0o640, 0o666, 0o444] {
+            fs::set_permissions(&output, fs::Permissions::from_mode(kept)).unwrap();
+            convert(&output);
+            assert_eq!(mode(&output), kept);
+        }
+        // A link goes on leading to the file, whose permissions count.
+        let link = folder.join("link.arrow");
+        std::os::unix::fs::symlink("b.arrow", &link).unwrap();
+        fs::set_permissions(&output, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(&output, "old").unwrap();
+        convert(&link);
+        assert_eq!((fs::read_link(&link).unwrap(), mode(&output)), ("b.arrow".into(), 0o600));
+        is_sound(&output);
+        fs::remove_file(&link).unwrap();
+        fs::remove_file(&output).unwrap();
+    }
+    assert_eq!(folder.names(), ["a.arrows"]);
+}
+
+/// Until the files have their names, they have none.
+#[cfg(target_os = "linux")]
+#[test]
+fn one_that_is_interrupted_leaves_nothing_behind() {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::process::ExitStatusExt;
+    let folder = Folder::new();
+    let input = flights();
+    // Where the file system has no such files, `tempfile` shows a name that it has removed.
+    let nameless = tempfile::tempfile_in(folder.path()).unwrap();
+    let shown = fs::read_link(format!("/proc/self/fd/{}", nameless.as_raw_fd())).unwrap();
+    if !shown.to_string_lossy().contains("/#") {
+        eprintln!("{} has no files without a name: nothing is tested", folder.path().display());
+        return;
+    }
+    for (signal, number) in [("INT", 2), ("TERM", 15), ("KILL", 9)] {
+        for old in [None, Some("kept")] {
+            let output = folder.join("out.csv");
+            if let Some(old) = old {
+                fs::write(&output, old).unwrap();
+            }
+            let arguments = ["convert".as_ref(), input.as_os_str(), output.as_os_str()];
+            let mut child = program(arguments).spawn().unwrap();
+            // As soon as it has a file in the folder open.
+            let files = format!("/proc/{}/fd", child.id());
+            let is_written = || {
+                let files = fs::read_dir(&files).into_iter().flatten().flatten();
+                let mut files = files.filter_map(|file| fs::read_link(file.path()).ok());
+                files.any(|file| file.starts_with(folder.path()))
+            };
+            while !is_written() {
+                assert!(child.try_wait().unwrap().is_none(), "it was too fast");
+            }
+            let id = child.id().to_string();
+            assert!(std::process::Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+            assert_eq!(child.wait().unwrap().signal(), Some(number));
+            match old {
+                None => assert_eq!(folder.names(), Vec::<String>::new()),
+                Some(old) => {
+                    assert_eq!(folder.names(), ["out.csv"]);
+                    assert_eq!(fs::read_to_string(&output).unwrap(), old);
+                    fs::remove_file(&output).unwrap();
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn formats_that_cannot_be_known_are_bad_usage() {
     let folder = Folder::new();

@@ -9,7 +9,10 @@ use common::*;
 use serde_json::Value;
 
 /// The transports of this system.
-const TRANSPORTS: &[&str] = if cfg!(unix) { &["uds", "tcp"] } else { &["tcp"] };
+#[cfg(unix)]
+const TRANSPORTS: [&str; 2] = ["uds", "tcp"];
+#[cfg(not(unix))]
+const TRANSPORTS: [&str; 1] = ["tcp"];
 
 fn exchange(file: &Path, options: &[&str]) -> Value {
     run(["exchange", "--json", file.to_str().unwrap()].iter().chain(options)).prints_json()
@@ -45,7 +48,7 @@ fn flights_arrive_equal_and_uncopied() {
     for transport in TRANSPORTS {
         let json = exchange(&flights(), &["--transport", transport]);
         is_equal(&json, 60_000, 19);
-        assert_eq!(json["transport"], *transport);
+        assert_eq!(json["transport"], transport);
         assert_eq!(json["copied_bytes"]["encode"], 0);
         assert_eq!(json["copied_bytes"]["decode"], 0);
         assert_eq!(json["arrow_ipc"]["equal"], true);
@@ -226,7 +229,7 @@ fn bad_usage_is_exit_code_2() {
         &["exchange", "a", "b"],
         &["exchange", "--transport", "pigeon", "a"],
         &["exchange", "--compress", "rar", "a"],
-        &["exchange-receiver", "a"],
+        &["exchange-receiver", "--file", "a"],
     ];
     for arguments in cases {
         let ran = run(arguments);
@@ -270,6 +273,49 @@ fn no_socket_and_no_process_is_left_behind() {
             assert_eq!(temp.names(), Vec::<String>::new());
             assert_eq!(processes_with(file), Vec::<String>::new());
         }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn one_that_is_interrupted_leaves_nothing_behind() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::time::{Duration, Instant};
+    let (files, temp) = (Folder::new(), Folder::new());
+    let file = files.join("flights.parquet");
+    fs::copy(flights(), &file).unwrap();
+    for (signal, number) in [("INT", 2), ("TERM", 15), ("KILL", 9)] {
+        for (milliseconds, transport) in
+            [0, 5, 20, 80, 300].iter().flat_map(|t| TRANSPORTS.map(|name| (t, name)))
+        {
+            let arguments = ["exchange", "--transport", transport, file.to_str().unwrap()];
+            let mut command = program(arguments);
+            command.env("TMPDIR", temp.path()).stdout(std::process::Stdio::null());
+            let mut child = command.spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(*milliseconds));
+            let id = child.id().to_string();
+            assert!(std::process::Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+            let status = child.wait().unwrap();
+            assert!(status.signal() == Some(number) || status.success(), "{status}");
+            assert_eq!(temp.names(), Vec::<String>::new());
+            // The second process sees that it is alone, by the time that it has read the file.
+            let start = Instant::now();
+            while !processes_with(&file).is_empty() {
+                assert!(start.elapsed() < Duration::from_secs(60), "{:?}", processes_with(&file));
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+}
+
+/// A name that looks like an option is one to neither process.
+#[test]
+fn any_name_is_one() {
+    let folder = Folder::new();
+    folder.stream("--tcp", &plain());
+    for transport in TRANSPORTS {
+        let mut command = program(["exchange", "--json", "--transport", transport, "--", "--tcp"]);
+        is_equal(&Ran(command.current_dir(folder.path()).output().unwrap()).prints_json(), 4, 3);
     }
 }
 

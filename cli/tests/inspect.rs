@@ -55,6 +55,60 @@ fn columns_messages_and_metadata_are_listed() {
 }
 
 #[test]
+fn nothing_that_a_terminal_acts_on_is_printed() {
+    use arrow_array::{ArrayRef, Int64Array, RecordBatch, StructArray};
+    use arrow_schema::{DataType, Field, Schema, TimeUnit};
+    use std::sync::Arc;
+
+    const EVIL: &str =
+        "a\u{1b}[31m\u{7f}\u{85}\u{9b}2J\u{61c}\u{200f}\u{2028}\u{202a}\u{202e}\u{2066}\u{2069}\r\u{8}z";
+    let is_evil = |char: char| char != '\n' && EVIL.contains(char) && !char.is_ascii_graphic();
+    let folder = Folder::new();
+    let metadata = || arrow_schema::Metadata::from_iter([(EVIL.to_owned(), EVIL.to_owned())]);
+    let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let inner = Arc::new(Field::new(EVIL, DataType::Int64, true));
+    let columns: Vec<ArrayRef> = vec![
+        numbers.clone(),
+        Arc::new(StructArray::from(vec![(inner, numbers)])),
+        Arc::new(arrow_array::TimestampNanosecondArray::from(vec![1, 2]).with_timezone(EVIL)),
+    ];
+    let fields = [("plain", 0), (EVIL, 1), ("zoned", 2)]
+        .map(|(name, index)| Field::new(name, columns[index].data_type().clone(), true));
+    let fields = fields.map(|field| field.with_metadata(metadata()));
+    let schema = Schema::new_with_metadata(fields.to_vec(), metadata());
+    assert!(matches!(schema.field(2).data_type(), DataType::Timestamp(TimeUnit::Nanosecond, Some(_))));
+    let df = RecordBatch::try_new(schema.into(), columns).unwrap().into();
+    let good = folder.stream("good.arrows", &df);
+    let mut bytes = fs::read(&good).unwrap();
+    bytes.truncate(bytes.len() - 8);
+    let cut = folder.write(&format!("{EVIL}.arrows"), &bytes);
+    let missing = folder.join(&format!("{EVIL}.csv"));
+    for file in [&good, &cut, &missing] {
+        for command in ["inspect", "verify", "exchange"] {
+            for options in [&[][..], &["--json"]] {
+                let arguments = std::iter::once(&command).chain(options).map(std::ffi::OsStr::new);
+                let ran = run(arguments.chain([file.as_os_str()]));
+                for said in [ran.stdout(), ran.stderr()] {
+                    assert!(!said.contains(is_evil), "{command} {options:?}: {said:?}");
+                }
+                if let (["--json"], Ok(json)) = (options, serde_json::from_str::<Value>(&ran.stdout()))
+                    && command == "inspect"
+                {
+                    assert_eq!(json["schema"]["columns"][1]["name"], EVIL);
+                    assert_eq!(json["schema"]["metadata"][EVIL], EVIL);
+                }
+            }
+        }
+    }
+    // Nor what a shell has made of a pattern.
+    for arguments in [vec![format!("--{EVIL}")], vec!["inspect".to_owned(), format!("--{EVIL}")]] {
+        let ran = run(arguments);
+        assert_eq!(ran.0.status.code(), Some(2));
+        assert!(!ran.stderr().contains(is_evil) && ran.stderr().contains("\\u{9b}"), "{:?}", ran.stderr());
+    }
+}
+
+#[test]
 fn the_report_has_a_picture() {
     let folder = Folder::new();
     let arrow = folder.join("flights.arrow");

@@ -4,8 +4,9 @@
 mod common;
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::Shutdown;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::net::{Shutdown, TcpListener};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
@@ -23,12 +24,10 @@ struct Receiver {
 }
 
 impl Receiver {
-    fn start(folder: &Folder, file: &Path) -> Receiver {
-        let path = folder.join("socket");
-        let listener = UnixListener::bind(&path).unwrap();
-        let mut command = program(["exchange-receiver", "--uds", path.to_str().unwrap()]);
-        let child = command.arg(file).stderr(Stdio::piped()).spawn().unwrap();
-        let (socket, _) = listener.accept().unwrap();
+    fn start(file: &Path) -> Receiver {
+        let (socket, its) = UnixStream::pair().unwrap();
+        let mut command = program(["exchange-receiver", "--uds", "--file"]);
+        let child = command.arg(file).stdin(OwnedFd::from(its)).stderr(Stdio::piped()).spawn().unwrap();
         let replies = BufReader::new(socket.try_clone().unwrap());
         let mut receiver = Receiver { child, socket, replies };
         assert_eq!(receiver.reply()["ready"], true);
@@ -70,7 +69,7 @@ fn numbers(values: Vec<i64>) -> DataFrame {
 fn it_says_which_value_differs() {
     let folder = Folder::new();
     let mine = folder.stream("a.arrows", &numbers((0..5_000).collect()));
-    let mut receiver = Receiver::start(&folder, &mine);
+    let mut receiver = Receiver::start(&mine);
     let equal = stream(&numbers((0..5_000).collect()));
     let other = stream(&numbers((0..5_000).map(|n| if n == 4_321 { -1 } else { n }).collect()));
     // arrow-ipc reads our stream as well, so each run can have either.
@@ -87,7 +86,7 @@ fn it_says_which_value_differs() {
 fn it_sees_what_equality_of_fields_does_not() {
     let folder = Folder::new();
     let mine = folder.stream("a.arrows", &fancy());
-    let mut receiver = Receiver::start(&folder, &mine);
+    let mut receiver = Receiver::start(&mine);
     assert_eq!(receiver.send(b'F', &stream(&fancy()))["equal"], true);
     let level = arrow_schema::Schema::clone(fancy().schema());
     let fields = level.fields().iter().map(|field| field.as_ref().clone().with_dict_is_ordered(false));
@@ -111,8 +110,7 @@ fn a_stream_that_is_not_one_is_an_answer() {
     cases.push(cut);
     for (index, case) in cases.into_iter().enumerate() {
         for run in *b"FP" {
-            let folder = Folder::new();
-            let mut receiver = Receiver::start(&folder, &mine);
+            let mut receiver = Receiver::start(&mine);
             // A length that lies is waited for until the end.
             receiver.socket.write_all(&[&[run], case.as_slice()].concat()).unwrap();
             receiver.socket.shutdown(Shutdown::Write).unwrap();
@@ -127,10 +125,9 @@ fn a_stream_that_is_not_one_is_an_answer() {
 fn it_ends_with_the_first_process() {
     let folder = Folder::new();
     let mine = folder.stream("a.arrows", &plain());
-    assert_eq!(Receiver::start(&folder, &mine).end(), (Some(0), String::new()));
+    assert_eq!(Receiver::start(&mine).end(), (Some(0), String::new()));
 
-    let folder = Folder::new();
-    let mut receiver = Receiver::start(&folder, &mine);
+    let mut receiver = Receiver::start(&mine);
     let bytes = stream(&plain());
     receiver.socket.write_all(&[b"F", &bytes[..100]].concat()).unwrap();
     let (code, _) = receiver.end();
@@ -141,11 +138,18 @@ fn it_ends_with_the_first_process() {
 fn what_it_cannot_do_is_one_line() {
     let folder = Folder::new();
     let file = folder.stream("a.arrows", &plain());
-    let nowhere = folder.join("nowhere");
-    let arguments = ["exchange-receiver", "--uds", nowhere.to_str().unwrap(), file.to_str().unwrap()];
-    assert!(run(arguments).fails().contains("the socket of the first process: No such file"));
+    let arguments = ["exchange-receiver", "--uds", "--file", file.to_str().unwrap()];
+    let line = run(arguments).fails();
+    assert!(line.contains("the socket of the first process: Socket operation on non-socket"), "{line}");
+    // Without the secret, it does not even connect.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let arguments = ["exchange-receiver", "--tcp", &address, "--file", file.to_str().unwrap()];
+    assert!(run(arguments).fails().contains("the socket of the first process: "));
+    assert_eq!(listener.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
 
-    let mut receiver = Receiver::start(&folder, &file);
+    let mut receiver = Receiver::start(&file);
     receiver.socket.write_all(b"?").unwrap();
     let (code, stderr) = receiver.end();
     assert_eq!((code, stderr.as_str()), (Some(1), "arrow-frames: exchange-receiver: there is no run 63\n"));

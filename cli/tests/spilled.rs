@@ -113,6 +113,16 @@ impl Spilled {
     }
 }
 
+#[test]
+fn bytes_behind_it_are_not_sound() {
+    let folder = Folder::new();
+    let whole = Spilled::new(&to_buffers(&plain(), Target::Arrow).unwrap()).bytes();
+    run(["verify".as_ref(), folder.write("whole", &whole).as_os_str()]).succeeds();
+    let longer = folder.write("longer", [&whole[..], b"0123456789"].concat());
+    let line = run(["verify".as_ref(), longer.as_os_str()]).fails_for(&longer);
+    assert!(line.contains("10 bytes follow its end"), "{line}");
+}
+
 fn with_header(header: &[u8], wire_frames: &[Vec<u8>]) -> Vec<u8> {
     let frames: Vec<_> = std::iter::once(header).chain(wire_frames.iter().map(Vec::as_slice)).collect();
     pack(&frames).segments().flatten().copied().collect()

@@ -56,6 +56,60 @@ fn every_cut_is_found() {
 }
 
 #[test]
+fn bytes_behind_the_end_are_counted_and_not_sound() {
+    let folder = Folder::new();
+    let whole = stream(&fancy());
+    let tensor = stream_of(&arrow_frames::Tensor::from(vec![1i32, 2, 3]).to_frames().unwrap());
+    for (trailing, follow) in [
+        (&b"x"[..], "1 byte follows"),
+        (b"\0\0\0\0\0\0\0\0", "8 bytes follow"),
+        (&whole, &format!("{} bytes follow", grouped(whole.len()))),
+        (&tensor, &format!("{} bytes follow", tensor.len())),
+    ] {
+        let bytes = [&whole[..], trailing].concat();
+        let file = folder.write("longer.arrows", &bytes);
+        let error = fault(&file);
+        assert_eq!((&error["fault"], &error["byte"]), (&"input".into(), &whole.len().into()));
+        let at = format!("{follow} its end at byte {}", grouped(whole.len()));
+        assert!(error["what"].as_str().unwrap().starts_with(&at), "{error}");
+        let json = run(["verify".as_ref(), "--json".as_ref(), file.as_os_str()]).stdout();
+        let json: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["trailing_bytes"], trailing.len());
+        // A pipe is no other.
+        assert!(run_with_input(program(["verify", "-"]), &bytes).fails_for("-").contains(follow));
+        // What looks inside says it too, and gives no verdict on it.
+        let json = run(["inspect".as_ref(), "--json".as_ref(), file.as_os_str()]).prints_json();
+        assert_eq!(json["trailing_bytes"], trailing.len());
+        let text = run(["inspect".as_ref(), file.as_os_str()]).succeeds();
+        assert!(text.contains("behind its end, which no reader looks at"), "{text}");
+        // Readers go by the end.
+        let output = folder.join("out.arrows");
+        run(["convert".as_ref(), file.as_os_str(), output.as_os_str()]).succeeds();
+        assert_eq!(fs::read(output).unwrap(), whole);
+    }
+    let sound = folder.write("whole.arrows", &whole);
+    let json = run(["verify".as_ref(), "--json".as_ref(), sound.as_os_str()]).prints_json();
+    assert_eq!(json["trailing_bytes"], 0);
+    // The end marker of old streams is shorter.
+    let old = [&whole[..whole.len() - 8], &[0; 4]].concat();
+    let ran = run(["verify".as_ref(), folder.write("old.arrows", &old).as_os_str()]);
+    assert!(!ran.stderr().contains("follow"), "{}", ran.stderr());
+
+    // The other forms say themselves where they end.
+    let file = fs::read(folder.file("a.arrow", &plain())).unwrap();
+    fault(&folder.write("longer.arrow", [&file[..], b"x"].concat()));
+    let packed = folder.join("a.frames");
+    run(["convert".as_ref(), sound.as_os_str(), packed.as_os_str()]).succeeds();
+    fault(&folder.write("longer.frames", [&fs::read(packed).unwrap()[..], b"x"].concat()));
+}
+
+/// A count as the program writes it.
+fn grouped(number: usize) -> String {
+    assert!((1_000..1_000_000).contains(&number), "{number}");
+    format!("{},{:03}", number / 1_000, number % 1_000)
+}
+
+#[test]
 fn a_bad_value_has_message_column_buffer_and_byte() {
     let folder = Folder::new();
     let (bytes, at) = bad_text();

@@ -269,13 +269,17 @@ impl Batch {
         })
     }
 
-    /// Whether payload follows the declared buffers and ends where the body does. Else the note is of another body.
+    /// Whether payload follows the declared buffers, each part right behind the one before at a multiple of 64, and ends
+    /// where the body does. Else the note is of another body.
     fn has_payload(&self) -> bool {
-        let (Some((first, _)), Some((offset, length))) = (self.payload.first(), self.payload.last()) else {
-            return false;
-        };
-        self.inside().all(|span| span.end <= *first)
-            && (offset + length).next_multiple_of(ALIGNMENT) == self.size
+        let declared = self.inside().map(|span| span.end).max().unwrap_or(0);
+        let mut end = declared.next_multiple_of(ALIGNMENT);
+        let is_behind = self.payload.iter().all(|(offset, length)| {
+            let is_there = *offset == end;
+            end = (offset + length).next_multiple_of(ALIGNMENT);
+            is_there
+        });
+        !self.payload.is_empty() && is_behind && end == self.size
     }
 
     /// The bytes of the body: any, but none is [`DIRT`].

@@ -152,7 +152,11 @@ def dump(
 ) -> int:
     """Writes one stream to a file (by its name, or open) or a socket, straight from the columns.
 
-    Returns the number of bytes. What `write()` of an open file is handed is read-only. A file that is named has its name when it is whole, or not at all.
+    Returns the number of bytes. A file that is named has its name when it is whole, or not at all. It
+    keeps the permissions of the one that it replaces (owner and group too, where the system lets it); a
+    new one has those of any new file, by the umask. It may still be in the system's memory when this
+    returns, and a loss of power then can lose it: open the file, and call `os.fsync`, to be sure.
+    What `write()` of an open file is handed is read-only.
     """
     from arrow_frames._io import write
 

@@ -1,5 +1,6 @@
 """Writing the slices of a stream: vectored where the system can."""
 
+import contextlib
 import io
 import os
 import secrets
@@ -48,30 +49,54 @@ def write_all(segment: memoryview, file: Any) -> None:
 
 
 def write_named(segments: list[memoryview], path: str) -> int:
-    """Writes a file that has its name when it is whole, or not at all."""
+    """Writes a file that has its name when it is whole, or not at all.
+
+    It has the permissions, and as far as the system lets it the owner and the group, of a file that
+    it replaces. A new one is as any new file: who names it expects that, and can share it.
+    """
     path = os.path.realpath(path)
     folder, name = os.path.split(path)
-    mode = None
+    replaced = None
     if os.path.lexists(path):
-        known = os.stat(path).st_mode
-        if not stat.S_ISREG(known):
+        replaced = os.stat(path)
+        if not stat.S_ISREG(replaced.st_mode):
             # A pipe or a device, which has its name anyway.
             with open(path, "wb", buffering=0) as file:
                 return write(segments, file)
-        mode = stat.S_IMODE(known)
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
-    # As any new file: who may read it says the umask.
-    handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    # Never open to more than in the end: the umask takes from a new file what it has to.
+    mode = 0o600 if replaced else 0o666
     try:
-        with open(handle, "wb", buffering=0) as file:
-            if mode is not None:
-                os.chmod(temporary, mode)
+        with open(temporary, "wb", buffering=0, opener=lambda name, _: os.open(name, flags, mode)) as file:
+            if replaced:
+                hand_on(replaced, file.fileno())
             total = write(segments, file)
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        # An interrupt may come before it is there, or when it has its name.
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
         raise
     return total
+
+
+def hand_on(old: os.stat_result, new: int) -> None:
+    """Gives an open file the owner, the group and the permissions of another one."""
+    if not hasattr(os, "fchown"):
+        return
+    # Neither execution as its owner nor as its group is for other contents.
+    mode = stat.S_IMODE(old.st_mode) & 0o777
+    try:
+        # The owner is root's to change.
+        os.fchown(new, old.st_uid, old.st_gid)
+    except OSError:
+        try:
+            os.fchown(new, -1, old.st_gid)
+        except OSError:
+            # Of the group that the new file has instead, the old one's owner knew nothing.
+            mode &= ~0o070
+    os.fchmod(new, mode)
 
 
 def is_raw(file: Any) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from arrow_frames import _io
 from same import assert_same
 
 
@@ -428,6 +429,79 @@ class TestNames:
         (tmp_path / "f").touch(0o600)
         af.dump(pa.table({"a": [1]}), tmp_path / "f")
         assert (tmp_path / "f").stat().st_mode & 0o777 == 0o600
+
+    @pytest.mark.parametrize("mask", [0o000, 0o022, 0o077])
+    def test_a_file_keeps_its_mode_and_a_new_one_has_what_the_umask_leaves(self, tmp_path, monkeypatch, mask):
+        file = tmp_path / "f"
+        created, written = [], []
+
+        def create(name, flags, mode):
+            descriptor = real_open(name, flags, mode)
+            created.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+            return descriptor
+
+        def write(segments, opened):
+            written.append(stat.S_IMODE(os.fstat(opened.fileno()).st_mode))
+            return real_write(segments, opened)
+
+        def dump():
+            _io.write_named([memoryview(b"some")], str(file))
+            return stat.S_IMODE(file.stat().st_mode)
+
+        real_open, real_write = os.open, _io.write
+        monkeypatch.setattr(os, "open", create)
+        monkeypatch.setattr(_io, "write", write)
+        before = os.umask(mask)
+        try:
+            assert dump() == created.pop() == written.pop() == 0o666 & ~mask
+            for kept in [0o600, 0o640, 0o444, 0o666]:
+                file.chmod(kept)
+                assert dump() == written.pop() == kept
+                # Who cannot open it in the end never could.
+                assert created.pop() & 0o077 & ~kept == 0
+            file.chmod(0o4755)
+            assert dump() == 0o755
+        finally:
+            os.umask(before)
+        assert os.listdir(tmp_path) == ["f"]
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+    def test_a_file_keeps_its_owner_and_group(self, tmp_path):
+        file = tmp_path / "f"
+        file.touch()
+        file.chmod(0o660)
+        os.chown(file, 1234, 5678)
+        af.dump(pa.table({"a": [1]}), file)
+        known = file.stat()
+        assert (known.st_uid, known.st_gid, stat.S_IMODE(known.st_mode)) == (1234, 5678, 0o660)
+
+    def test_a_group_that_cannot_be_kept_leaves_the_group_nothing(self, tmp_path, monkeypatch):
+        def refused(*_):
+            raise PermissionError(errno.EPERM, "not yours to give away")
+
+        file = tmp_path / "f"
+        file.touch()
+        file.chmod(0o664)
+        monkeypatch.setattr(os, "fchown", refused)
+        af.dump(pa.table({"a": [1]}), file)
+        assert stat.S_IMODE(file.stat().st_mode) == 0o604
+
+    @pytest.mark.parametrize("when", ["open", "write", "replace"])
+    def test_an_interrupt_leaves_the_old_file_or_the_new_one(self, tmp_path, monkeypatch, when):
+        def interrupted(*arguments, **options):
+            if when == "replace":
+                replace(*arguments, **options)
+            raise KeyboardInterrupt
+
+        replace = os.replace
+        (tmp_path / "f").write_bytes(b"old")
+        module = _io if when == "write" else os
+        monkeypatch.setattr(module, when, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            _io.write_named([memoryview(b"new")], str(tmp_path / "f"))
+        monkeypatch.undo()
+        assert os.listdir(tmp_path) == ["f"]
+        assert (tmp_path / "f").read_bytes() == (b"new" if when == "replace" else b"old")
 
     def test_a_pipe_with_a_name_is_written_to_and_read_from(self, tmp_path):
         os.mkfifo(tmp_path / "p")

@@ -12,6 +12,8 @@
     clippy::cast_sign_loss
 )]
 
+#[cfg(feature = "spill")]
+mod atomic;
 mod block;
 mod body;
 mod file;

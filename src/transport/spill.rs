@@ -1,12 +1,13 @@
 //! Dataframes on disk: written in one pass, read back whole, or mapped.
 //!
 //! A spill file is an ordinary Arrow IPC stream. It appears under its name when it is
-//! complete, or not at all.
+//! complete, or not at all, and is its owner's alone.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use super::atomic::folder;
 use super::io::{StreamSource, write_frames};
 use crate::dataframe::DataFrame;
 use crate::decode::Decoder;
@@ -15,15 +16,21 @@ use crate::error::{ErrorKind, Part, Result};
 use crate::frames::Frames;
 use crate::limits::Limits;
 
+pub use super::atomic::{Access, AtomicFile};
 pub use super::map::{map_frames, map_trusted};
 
 /// Writes a dataframe to a file, straight from its columns; returns the bytes.
 ///
-/// The bytes go to a temporary file in the same folder, which takes the name when it is
+/// The bytes go to an [`AtomicFile`] in the same folder, which takes the name when it is
 /// complete: whatever fails, or whoever kills the process, the name holds the whole dataframe
 /// or what it held before. They may still be in the system's memory when this returns, and a
 /// loss of power then can lose them; [`write_durable`] waits for the disk. A process that is
-/// killed leaves its temporary file behind, whose name starts with `.arrow-frames-`.
+/// killed leaves nothing behind where the system can hold a file without a name; elsewhere it
+/// leaves a file whose name starts with `.arrow-frames-`.
+///
+/// On Unix a new file is [private](Access::Private): mode 0600, whatever the process's mask allows.
+/// One that replaces a file of the same owner keeps its mode, so that a caller can share a
+/// spilled dataframe once and for all.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -141,23 +148,11 @@ pub(super) fn check_whole(end: Option<u64>, length: u64) -> Result<()> {
 
 /// Writes a file that takes its name at the end.
 fn save(path: &Path, frames: &Frames, before_it_is_named: impl Fn(&File) -> io::Result<()>) -> Result<u64> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".arrow-frames-").suffix(".part");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The process's mask takes away from it what it takes from any new file.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder(path))?;
-    let written = write_frames(file.as_file_mut(), frames)?;
-    file.as_file_mut().flush()?;
-    before_it_is_named(file.as_file())?;
-    file.persist(path).map_err(|error| error.error)?;
+    let mut atomic = AtomicFile::create(path, Access::Private)?;
+    let file = atomic.as_file_mut();
+    let written = write_frames(&mut *file, frames)?;
+    file.flush()?;
+    before_it_is_named(file)?;
+    atomic.commit()?;
     Ok(written)
-}
-
-/// The folder of a file.
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

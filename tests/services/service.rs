@@ -62,6 +62,11 @@ impl Service {
         self.memory("VmHWM:")
     }
 
+    /// How many files and connections it has open.
+    pub fn files(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.process.id())).unwrap().count()
+    }
+
     fn memory(&self, field: &str) -> usize {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with(field)).unwrap();

@@ -76,6 +76,18 @@ impl Fault {
         }
     }
 
+    /// Bytes behind the end, which starts there.
+    pub fn trailing(end: usize, count: usize) -> Fault {
+        let bytes = text::counted(count, "byte follows", "bytes follow");
+        Fault {
+            what: format!("{bytes} its end at byte {}, and no reader looks at them", text::count(end)),
+            whose: "input",
+            part: Some(Part::End),
+            byte: Some(end as u64),
+            ..Fault::default()
+        }
+    }
+
     /// The fault that decoding these frames, which lie in `bytes`, runs into.
     ///
     /// The messages are decoded one by one until the error comes again.

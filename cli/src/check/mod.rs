@@ -2,7 +2,7 @@
 
 mod fault;
 
-use arrow_frames::{CopyReport, DataFrame, Decoder, Frames, Layout, Limits};
+use arrow_frames::{CopyReport, DataFrame, Decoder, Frames, Layout, Limits, unpack_with_remainder};
 use bytes::Bytes;
 
 use crate::dask::Spill;
@@ -48,6 +48,21 @@ pub fn check(format: Format, bytes: &Bytes, layout: &Layout, options: &Options) 
         frame_bytes: frame_bytes(&frames),
         copies: decoder.copies().clone(),
     })
+}
+
+/// Bytes behind the end, which no reader looks at. A file ends with its footer, and is at fault if
+/// something follows.
+pub fn trailing(format: Format, bytes: &Bytes, layout: &Layout) -> usize {
+    match format {
+        Format::Stream => {
+            let end = layout.end.and_then(|end| usize::try_from(end).ok());
+            end.map_or(0, |end| bytes.len().saturating_sub(end))
+        }
+        Format::Packed | Format::Dask => {
+            unpack_with_remainder(bytes.clone()).map_or(0, |(_, rest)| rest.len())
+        }
+        _ => 0,
+    }
 }
 
 /// The header and frames of Arrow IPC of some form, within these limits.

@@ -22,13 +22,11 @@ const RECYCLED: usize = 4 << 30;
 pub fn receive(args: &ReceiverArgs) -> Outcome {
     let failed = |error: io::Error| Failure::new("the socket of the first process", error);
     if let Some(address) = args.tcp {
-        let socket = std::net::TcpStream::connect(address).and_then(socket::tune_tcp);
-        return serve(socket.map_err(failed)?, args);
+        return serve(socket::connect_tcp(address).map_err(failed)?, args);
     }
     #[cfg(unix)]
-    if let Some(path) = &args.uds {
-        let socket = std::os::unix::net::UnixStream::connect(path);
-        return serve(socket.map_err(failed)?, args);
+    if args.uds {
+        return serve(socket::inherited_uds().map_err(failed)?, args);
     }
     Err(Failure::new("exchange-receiver", "no socket of this system was named"))
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::protocol;
-use super::socket::{Listener, Socket};
+use super::socket::{Link, Socket};
 use crate::failure::{Failure, Outcome};
 use crate::text;
 
@@ -42,19 +42,19 @@ impl Drop for Owned {
 }
 
 impl<S: Socket> SecondProcess<S> {
-    /// Starts a command and waits until it connects. Its socket's name is gone when this
+    /// Starts a command and waits until it connects. Nobody can connect any more when this
     /// returns.
-    pub fn start(
-        command: &mut Command,
-        listener: impl Listener<Socket = S>,
-        timeout: Duration,
-    ) -> Outcome<Self> {
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    pub fn start(mut command: Command, mut link: impl Link<Socket = S>, timeout: Duration) -> Outcome<Self> {
+        link.prepare(&mut command).map_err(failure)?;
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
         let child = command.spawn().map_err(|error| failure(format_args!("cannot be started: {error}")))?;
+        // It holds the second process's socket open, whose end would not be noticed.
+        drop(command);
         let mut child = Owned(child);
+        link.confide(child.0.stdin.take());
         let deadline = Instant::now() + timeout;
         let socket = loop {
-            match listener.accept() {
+            match link.accept() {
                 Ok(socket) => break socket,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => return Err(failure(error)),
@@ -163,25 +163,40 @@ fn said(mut stderr: impl Read) -> String {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::exchange::socket::{listen_tcp, listen_uds};
+    use crate::exchange::socket::{TcpLink, UdsLink};
 
-    fn start(script: &str, timeout: Duration) -> String {
+    fn sh(script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        let started = SecondProcess::start(&mut command, listen_uds().unwrap(), timeout);
+        command
+    }
+
+    /// The failure of a second process that does not connect.
+    fn start(script: &str, timeout: Duration) -> String {
+        let started = SecondProcess::start(sh(script), TcpLink::new().unwrap(), timeout);
         started.err().unwrap().line()
+    }
+
+    /// The failure of one that is connected and says nothing.
+    fn reply(script: &str) -> String {
+        let mut started = SecondProcess::start(sh(script), UdsLink::new().unwrap(), CONNECT_TIMEOUT).unwrap();
+        started.reply().unwrap_err().line()
     }
 
     #[test]
     fn one_that_ends_is_reported_with_its_words() {
-        let line = start("echo 'arrow-frames: x.csv: No such file' >&2; exit 1", CONNECT_TIMEOUT);
-        assert_eq!(line, "the second process: x.csv: No such file");
+        for failure in [|script: &str| start(script, CONNECT_TIMEOUT), reply] {
+            let line = failure("echo 'arrow-frames: x.csv: No such file' >&2; exit 1");
+            assert_eq!(line, "the second process: x.csv: No such file");
+        }
     }
 
     #[test]
     fn one_that_is_killed_is_reported_with_its_status() {
-        let line = start("kill -9 $$", CONNECT_TIMEOUT);
-        assert!(line.starts_with("the second process: ended with signal: 9"), "{line}");
+        for failure in [|script: &str| start(script, CONNECT_TIMEOUT), reply] {
+            let line = failure("kill -9 $$");
+            assert!(line.starts_with("the second process: ended with signal: 9"), "{line}");
+        }
     }
 
     #[test]
@@ -194,8 +209,8 @@ mod tests {
 
     #[test]
     fn one_that_does_not_exist_is_an_error() {
-        let mut command = Command::new("/no/such/program");
-        let started = SecondProcess::start(&mut command, listen_tcp().unwrap(), CONNECT_TIMEOUT);
+        let command = Command::new("/no/such/program");
+        let started = SecondProcess::start(command, TcpLink::new().unwrap(), CONNECT_TIMEOUT);
         let line = started.err().unwrap().line();
         assert!(line.starts_with("the second process: cannot be started: No such file"), "{line}");
     }

@@ -9,7 +9,7 @@ use super::peer::Peer;
 use super::protocol::{Arrived, Copies, Run, Verdict};
 use super::report::{Contents, FramesTimes, PeerTimes, Report};
 use super::second_process::{CONNECT_TIMEOUT, SecondProcess};
-use super::socket::{self, Listener, Socket};
+use super::socket::{self, Link, Socket};
 use crate::args::{ExchangeArgs, Transport, encoder};
 use crate::failure::{Failure, Outcome};
 use crate::input::{self, Input};
@@ -31,8 +31,8 @@ pub fn run(args: &ExchangeArgs) -> Outcome {
     let failed = |error: std::io::Error| Failure::new(args.transport.description(), error);
     let report = match args.transport {
         #[cfg(unix)]
-        Transport::Uds => exchange(args, &df, socket::listen_uds().map_err(failed)?),
-        Transport::Tcp => exchange(args, &df, socket::listen_tcp().map_err(failed)?),
+        Transport::Uds => exchange(args, &df, socket::UdsLink::new().map_err(failed)?),
+        Transport::Tcp => exchange(args, &df, socket::TcpLink::new().map_err(failed)?),
     }?;
     if args.json {
         output::print_json(&report.to_json())?;
@@ -48,10 +48,9 @@ pub fn run(args: &ExchangeArgs) -> Outcome {
     }
 }
 
-fn exchange<L: Listener>(args: &ExchangeArgs, df: &DataFrame, listener: L) -> Outcome<Report> {
-    let command = &mut receiver_command(args, &listener)?;
+fn exchange(args: &ExchangeArgs, df: &DataFrame, link: impl Link) -> Outcome<Report> {
     // The second process reads the file while this one warms up.
-    let mut second = SecondProcess::start(command, listener, CONNECT_TIMEOUT)?;
+    let mut second = SecondProcess::start(receiver_command(args)?, link, CONNECT_TIMEOUT)?;
     let mut encoder = encoder(args.target, args.compress).with_writable(args.writable);
     let frames = encoder.encode(df).map_err(|error| Failure::of_file(&args.file, error))?;
     let contents = Contents::new(&frames).map_err(|error| Failure::of_file(&args.file, error))?;
@@ -87,14 +86,14 @@ fn exchange<L: Listener>(args: &ExchangeArgs, df: &DataFrame, listener: L) -> Ou
     Ok(report)
 }
 
-fn receiver_command(args: &ExchangeArgs, listener: &impl Listener) -> Outcome<Command> {
+/// The command but for what tells it how to connect.
+fn receiver_command(args: &ExchangeArgs) -> Outcome<Command> {
     let failed = |error: std::io::Error| Failure::new("the second process", error);
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    command.arg("exchange-receiver").args(listener.options().map_err(failed)?);
+    command.arg("exchange-receiver").arg("--file").arg(&args.file);
     if args.writable {
         command.arg("--writable");
     }
-    command.arg("--").arg(&args.file);
     Ok(command)
 }
 

@@ -17,6 +17,7 @@ pub fn document(inspected: &Inspected) -> Value {
         "file": inspected.file,
         "format": inspected.format.form(),
         "bytes": inspected.length,
+        "trailing_bytes": inspected.trailing,
         "spill": inspected.spill.as_ref().map(dask::document),
         "schema": schema,
         "messages": layout.messages.iter().map(message).collect::<Vec<_>>(),

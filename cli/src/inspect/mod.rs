@@ -45,6 +45,8 @@ struct Inspected {
     file: String,
     format: Format,
     length: u64,
+    /// Bytes behind its end.
+    trailing: usize,
     layout: Layout,
     /// What dask.distributed says of it, if it is a spill file that can be taken apart.
     spill: Option<Spill>,
@@ -62,7 +64,17 @@ impl Inspected {
         let problem = checked.err().map(|fault| fault.to_string());
         let length = bytes.len() as u64;
         let totals = totals(&layout);
-        Inspected { file: path.display().to_string(), format, length, layout, spill, totals, problem }
+        let trailing = check::trailing(format, &bytes, &layout);
+        Inspected {
+            file: path.display().to_string(),
+            format,
+            length,
+            trailing,
+            layout,
+            spill,
+            totals,
+            problem,
+        }
     }
 
     /// Whether its frames were not looked at: it is not ours, or dask.distributed compressed them.

@@ -111,6 +111,7 @@ fn report(
     let _ = writeln!(out, "{table}");
     let _ = match understood {
         Ok(Understood { description, data_type, length }) => {
+            let data_type = one_line(&data_type.to_string());
             writeln!(out, "{}: an Arrow {data_type} of length {}", one_line(description), count(*length))
         }
         Err(problem) => writeln!(out, "refused: {}", one_line(&problem.to_string())),

@@ -35,6 +35,9 @@ pub fn report(inspected: &Inspected) -> String {
     );
     if let Some(spill) = &inspected.spill {
         dask::report(&mut out, spill);
+    } else if inspected.trailing > 0 {
+        let trailing = counted_bytes(inspected.trailing as u64);
+        let _ = writeln!(out, "{trailing} behind its end, which no reader looks at");
     }
     if let Some(schema) = &inspected.layout.schema {
         metadata(&mut out, "metadata of the schema", schema.metadata());
