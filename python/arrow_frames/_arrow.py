@@ -5,6 +5,7 @@ import sys
 
 from arrow_frames import _note
 from arrow_frames._errors import needed
+from arrow_frames._limits import Budget
 from arrow_frames._native import DecodeError, EncodeError, Stream, encode_stream
 
 
@@ -54,8 +55,8 @@ def encode(obj, kind: str, target: str, writable: bool, compression):
                     "read it with arrow_frames"
                 )
     # A table is what a stream is read as anyway, unless what was read once says otherwise.
-    own = (getattr(getattr(obj, "schema", None), "metadata", None) or {}).get(_note.KEY.encode(), b"{}")
-    is_told = kind == "pyarrow.Table" and not _note.of({_note.KEY: own.decode(errors="replace")})
+    own = (getattr(getattr(obj, "schema", None), "metadata", None) or {}).get(_note.KEY.encode())
+    is_told = kind == "pyarrow.Table" and (own is None or not _note.is_one(own.decode(errors="replace")))
     metadata = [] if is_told else [_note.entry(note)]
     return encode_stream(obj, metadata, target=target, writable=writable, compression=compression)
 
@@ -72,12 +73,14 @@ def reader(pa, obj):
     return pa.RecordBatchReader.from_batches(schema, batches)
 
 
-def decode(stream: Stream, note: dict, kind: str):
+def decode(stream: Stream, note: dict, kind: str, budget: Budget):
     """An object of that kind."""
     if kind.startswith("arrow.") and "pyarrow" not in sys.modules:
         return stream
     if kind.startswith("polars."):
         pl = needed("polars", "an object of polars")
+        # It has the names of each batch's fields by themselves.
+        budget.claim(stream.schemas_nbytes, "the schema of every batch in polars")
         stream = stream.for_polars(pl)
         try:
             frame = pl.DataFrame(stream)
@@ -93,7 +96,13 @@ def decode(stream: Stream, note: dict, kind: str):
     ours = _note.KEY.encode() if note else None
     metadata = {k: v for k, v in (source.schema.metadata or {}).items() if k != ours} or None
     schema = source.schema.with_metadata(metadata)
-    batches = [batch.replace_schema_metadata(metadata) for batch in source]
+    # One schema for all: each batch would have a copy of the metadata of its own.
+    batches = [
+        pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+        if batch.num_columns
+        else batch.replace_schema_metadata(metadata)
+        for batch in source
+    ]
     if kind in ("pyarrow.RecordBatch", "pyarrow.Array", "arrow.Array") and len(batches) == 1:
         return batches[0] if kind == "pyarrow.RecordBatch" else batches[0].column(0)
     table = pa.Table.from_batches(batches, schema)

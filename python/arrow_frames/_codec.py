@@ -294,7 +294,7 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns, budget
             return decoded.stream()
     if not kind.startswith("pandas."):
         with _malformed("object of Arrow"):
-            return _arrow.decode(decoded.stream(), note, kind)
+            return _arrow.decode(decoded.stream(), note, kind, budget)
     needed("pandas", "a dataframe of pandas")
     from arrow_frames._rebuild import Rebuild
 
@@ -334,7 +334,7 @@ def _whole(decoded, note: dict, kind: str, allow_pickle: bool, writable: bool | 
 
     library = kind.partition(".")[0]
     if library == "python":
-        return _object.loaded(decoded, allow_pickle, writable)
+        return _object.loaded(decoded, allow_pickle, writable, budget)
     needed(library, f"a {kind}")
     buffers = _object.buffers_of(decoded)
     with _malformed(kind):
@@ -345,7 +345,7 @@ def _whole(decoded, note: dict, kind: str, allow_pickle: bool, writable: bool | 
         from arrow_frames import _numpy
 
         return _numpy.decode(
-            note, buffers, lambda: _object.loaded(decoded, allow_pickle, writable), writable, budget
+            note, buffers, lambda: _object.loaded(decoded, allow_pickle, writable, budget), writable, budget
         )
 
 

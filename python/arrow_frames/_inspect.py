@@ -67,9 +67,10 @@ def inspect(header: Any, frames: Any = None, *, limits: Limits | dict | None = N
         for batch in range(len(decoded.batches)):
             if mark is None:
                 array = decoded.array(batch, at)
-                shown, size = array.type, size + array.nbytes
+                # The text of a nested type may be long, and is that of every batch.
+                shown, size = shown or array.type, size + array.nbytes
             else:
-                buffers, _ = decoded.opaque(batch, at)
+                buffers, _, _ = decoded.opaque(batch, at)
                 shown, size = type_name(mark), size + sum(buffer.nbytes for buffer in buffers)
         columns.append(
             {"name": name, "travels": "native" if mark is None else "opaque", "type": shown, "bytes": size}
@@ -126,9 +127,10 @@ def buffer_type(buffer: memoryview) -> str:
         return "buffer"
     try:
         fields, metadata = _native.schema(buffer)
+        kind = _note.of(dict(metadata)).get("kind", "pyarrow.Table")
     except ArrowFramesError:
         return "buffer"
-    return f"header of a {_note.of(dict(metadata)).get('kind', 'pyarrow.Table')} of {len(fields)} columns"
+    return f"header of a {kind} of {len(fields)} columns"
 
 
 def type_name(mark: str) -> str:

@@ -1,12 +1,18 @@
 """The note in a schema's metadata: which object the columns were, and how to make it again."""
 
 import json
+import re
 from typing import Any
 
 from arrow_frames._native import DecodeError
 
 #: Its key.
 KEY = "arrow_frames"
+
+#: How a column becomes an array.
+ARRAYS = re.compile(
+    r"(?:numpy|bool|masked|form|raw|objects|pickle|category|zoned)\Z|(?:arrow|text|zone|freq|range|level):"
+)
 
 #: The only version that there is.
 VERSION = 1
@@ -28,13 +34,32 @@ def level_name(number: int) -> str:
 
 
 def of(metadata: dict) -> dict:
-    """What the metadata says of the object; nothing if it is of another version."""
-    try:
-        note = json.loads(metadata.get(KEY, "{}"))
-    except (ValueError, RecursionError):
+    """What the metadata says of the object; nothing if there is no note. One that is damaged is an error."""
+    if not metadata.get(KEY, "").startswith("{"):
+        # Others may use the key for something else.
         return {}
-    is_ours = isinstance(note, dict) and note.get("version") == VERSION and isinstance(note.get("kind"), str)
-    return note if is_ours else {}
+    try:
+        note = json.loads(metadata[KEY])
+    except (ValueError, RecursionError) as error:
+        raise DecodeError(f"the note in the schema's metadata is no JSON: {error}") from error
+    if not isinstance(note, dict) or not isinstance(note.get("kind"), str):
+        raise DecodeError("the note in the schema's metadata does not say what kind of object it is of")
+    if type(note.get("version")) is not int or note["version"] != VERSION:
+        raise DecodeError(
+            f"the note in the schema's metadata is of version {str(note.get('version'))[:50]}, not {VERSION}"
+        )
+    for entry in note.get("arrays") if isinstance(note.get("arrays"), list) else []:
+        if isinstance(entry, str) and not ARRAYS.match(entry):
+            raise DecodeError(f"the note in the schema's metadata has an array of the kind {entry[:50]!r}")
+    return note
+
+
+def is_one(text: str) -> bool:
+    """Whether a text is a note."""
+    try:
+        return bool(of({KEY: text}))
+    except DecodeError:
+        return False
 
 
 def index_columns(note: Any) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 from arrow_frames import _note
 from arrow_frames._errors import UntrustedPickleError, optional
+from arrow_frames._limits import Budget
 from arrow_frames._native import ArrowFramesError, DecodeError, encode_object
 
 KIND = "python.object"
@@ -35,12 +36,14 @@ def dumps(obj: Any) -> tuple[list, list]:
     return [file.getbuffer(), *(buffer.raw() for buffer in beside)], pickler.copies
 
 
-def loaded(decoded, allow_pickle: bool, writable: bool | None) -> Any:
+def loaded(decoded, allow_pickle: bool, writable: bool | None, budget: Budget) -> Any:
     """What the pickle of an object is, if it is a form of ours or may be loaded anyway."""
     buffers = buffers_of(decoded)
     if allow_pickle:
         return unpickled(buffers, writable)
-    if (refused := decoded.object_refused()) is not None:
+    refused, size = decoded.object_refused()
+    budget.claim(size, "the pickle of the object")
+    if refused is not None:
         raise UntrustedPickleError("the object", refused)
     try:
         return unpickled(buffers, writable)

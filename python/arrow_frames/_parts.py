@@ -37,6 +37,12 @@ MAX_ITEMSIZE = 1 << 30
 #: Bytes of an array, or of memory: what numpy counts.
 MAX_BYTES = 2**63 - 1
 
+#: What a note says of an array, and of a dtype that is not numpy's own.
+PART_KEYS = frozenset({"dtype", "shape", "strides", "offset", "readonly"})
+DTYPE_KEYS = frozenset(
+    {"base", "shape", "names", "formats", "offsets", "itemsize", "titles", "aligned", "record"}
+)
+
 #: Axes of an array, in every version of numpy.
 MAX_NDIM = 32
 
@@ -86,7 +92,7 @@ def decode(note: dict, buffers: list, writable: bool | None, budget: Budget) -> 
         raise DecodeError(f"the object has {sum(has_memory)} parts, and {len(buffers) - 1} buffers came")
     memories = iter(buffers[1:])
     return [
-        part.array(next(memories) if is_there else b"", writable, budget)
+        part.array(next(memories) if is_there else b"", writable, budget, is_exact=True)
         for part, is_there in zip(parts, has_memory)
     ]
 
@@ -114,9 +120,9 @@ def split(array: np.ndarray, number: int, copies: Copies) -> tuple[dict, memoryv
     return part, octets(dense)
 
 
-def join(part: Any, memory: Any, writable: bool | None, budget: Budget) -> np.ndarray:
-    """The array that a note describes, in its memory."""
-    return Part(part).array(memory, writable, budget)
+def join(part: Any, memory: Any, writable: bool | None, budget: Budget, is_exact: bool = True) -> np.ndarray:
+    """The array that a note describes, in its memory, which others may have padded if it is not exact."""
+    return Part(part).array(memory, writable, budget, is_exact)
 
 
 class Part:
@@ -128,6 +134,7 @@ class Part:
     def __init__(self, noted: Any) -> None:
         if not isinstance(noted, dict):
             raise DecodeError(f"{str(noted)[:50]!r} describes no array")
+        only(noted, PART_KEYS, "an array")
         self.dtype = dtype_of(noted.get("dtype"))
         self.shape = naturals(noted.get("shape"), MAX_NDIM)
         strides = noted.get("strides")
@@ -143,9 +150,16 @@ class Part:
         if not self.dtype.itemsize and self.size > MAX_EMPTY_ELEMENTS:
             raise DecodeError(f"an array of {self.shape} elements of no bytes")
 
-    def array(self, memory: Any, writable: bool | None, budget: Budget) -> np.ndarray:
-        """The array in this memory, of which every element has all of its bytes there."""
+    def array(self, memory: Any, writable: bool | None, budget: Budget, is_exact: bool) -> np.ndarray:
+        """The array in this memory, of which every element has all of its bytes there.
+
+        An exact one takes all of the memory, without gaps: so the encoder has written it.
+        """
         if not self.dtype.itemsize or not self.size:
+            if is_exact and memoryview(memory).nbytes:
+                raise DecodeError(
+                    f"an array of {self.shape} without a byte, and {memoryview(memory).nbytes:,} came"
+                )
             return protected(np.empty(self.shape, self.dtype), self.readonly, writable)
         memory = memoryview(memory)
         if not memory.c_contiguous:
@@ -156,6 +170,11 @@ class Part:
                 f"an array of {self.shape} × {self.dtype.itemsize} bytes takes bytes {first:,} to {end:,} of the "
                 f"{memory.nbytes:,} that are there"
             )
+        if is_exact and (first or end != memory.nbytes or self.own_bytes() != memory.nbytes):
+            raise DecodeError(
+                f"an array of {self.shape} × {self.dtype.itemsize} bytes has {self.own_bytes():,} bytes from byte {first:,} "
+                f"to {end:,}, and {memory.nbytes:,} came"
+            )
         if (repeated := self.size * self.dtype.itemsize) > memory.nbytes:
             budget.claim(
                 repeated,
@@ -165,6 +184,12 @@ class Part:
             memory = memoryview(bytearray(memory))
         array = np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
         return protected(array, self.readonly, writable)
+
+    def own_bytes(self) -> int:
+        """Bytes of all elements, of which those that an axis without a stride repeats count once."""
+        strides = self.strides or (1,) * len(self.shape)
+        own = (length for length, stride in zip(self.shape, strides) if stride)
+        return math.prod(own) * self.dtype.itemsize
 
     def span(self) -> tuple[int, int]:
         """Where the first byte of any element is in the memory, and where the last one ends."""
@@ -257,6 +282,7 @@ def dtype_of(note: Any, depth: int = 0) -> np.dtype:
         return plain_dtype(note)
     if not isinstance(note, dict):
         raise DecodeError(f"{str(note)[:50]!r} is no dtype")
+    only(note, DTYPE_KEYS, "a dtype")
     if "base" in note:
         base, shape = dtype_of(note["base"], depth + 1), naturals(note.get("shape"), MAX_NDIM)
         if math.prod(filter(None, shape)) * max(base.itemsize, 1) > MAX_ITEMSIZE:
@@ -340,6 +366,12 @@ def flag(note: dict, key: str) -> bool:
     if type(value) is not bool:
         raise DecodeError(f"{key!r} is {str(value)[:50]}, which is neither true nor false")
     return value
+
+
+def only(note: dict, keys: frozenset[str], what: str) -> None:
+    """Refuses keys that are not known: what they say would not be done."""
+    if not keys >= note.keys():
+        raise DecodeError(f"{what} with {min(note.keys() - keys)[:50]!r}, which is not known")
 
 
 def numbers(array: Any, what: str, kinds: str = "iu", length: int | None = None) -> np.ndarray:

@@ -67,6 +67,8 @@ class Rebuild:
         self.batches = decoded.batches
         #: Columns of several batches as one, by their place.
         self.joined: dict[int, Any] = {}
+        #: The text of Arrow's types of columns.
+        self.types: dict[tuple[int, int], str] = {}
 
     def frame(self, note: dict, kind: str):
         """The object of that kind that the note describes."""
@@ -321,7 +323,10 @@ class Rebuild:
         pa = needed("pyarrow", "an Arrow column in pandas")
         array = decoded.array(batch, at)
         array.check_hashes()
-        if is_copied(array.type, kind):
+        if (found := self.types.get(known := (id(decoded), at))) is None:
+            # The text of a nested type may be long, and is that of every batch.
+            found = self.types[known] = array.type
+        if is_copied(found, kind):
             # None is one object for all.
             size = array.copy_nbytes(0 if decoded.is_null(at) else OBJECT_BYTES)
             self.budget.claim(size, f"column {name!r} in pandas")
@@ -343,8 +348,10 @@ class Rebuild:
 
     def opaque(self, batch: int, at: int, array, rows: int):
         """What a pickle holds, if it is one that is safe to load, or is allowed."""
-        buffers, refused = self.decoded.opaque(batch, at)
+        buffers, refused, size = self.decoded.opaque(batch, at)
         name = self.fields[at][0]
+        if not self.allow_pickle:
+            self.budget.claim(size, f"the pickle of column {name!r}")
         if refused is not None and not self.allow_pickle:
             raise UntrustedPickleError(f"column {name!r}", refused)
         try:
@@ -540,6 +547,14 @@ def hashed(values) -> Iterator[np.ndarray]:
         yield values.sp_values
     elif isinstance(values, (pd.arrays.IntegerArray, pd.arrays.FloatingArray, pd.arrays.BooleanArray)):
         yield values._data
+    elif isinstance(values, pd.arrays.ArrowExtensionArray) and values.dtype.kind in "iufMm":
+        # Of Arrow's numbers it hashes either those or objects.
+        array = values.__arrow_array__()
+        for chunk in getattr(array, "chunks", [array]):
+            numbers = chunk.drop_null()
+            numbers = numbers.view("int64") if values.dtype.kind in "Mm" else numbers
+            yield numbers.to_numpy(zero_copy_only=False)
+        yield np.asarray(values, dtype=object)
     elif not isinstance(values.dtype, pd.StringDtype):
         # Of others, Arrow's among them, pandas hashes the objects. Those of text have a secret hash.
         yield np.asarray(values, dtype=object)

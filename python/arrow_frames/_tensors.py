@@ -68,7 +68,7 @@ def decode(kind: str, decode_tensor, decode_sparse, writable: bool | None, budge
     note = _note.of(dict(decoded.metadata))
     part = {"dtype": dtype(decoded.format).str, "shape": decoded.shape, "strides": decoded.strides}
     part["readonly"] = _parts.flag(note, "readonly")
-    array = _parts.join(part, decoded.values, writable, budget)
+    array = _parts.join(part, decoded.values, writable, budget, is_exact=False)
     from arrow_frames import _numpy
 
     known = _numpy.KINDS.get(note.get("kind", "numpy.ndarray"))
@@ -90,7 +90,7 @@ def sparse(decoded, writable: bool | None, budget: Budget):
         rank = len(decoded.shape)
         format, memory = decoded.indices[0]
         part = {"dtype": dtype(format).str, "shape": [len(values), rank], "strides": decoded.strides}
-        matrix = _parts.join(part, memory, None, budget)
+        matrix = _parts.join(part, memory, None, budget, is_exact=False)
         places = [np.ascontiguousarray(matrix[:, axis]) for axis in range(rank)]
     else:
         places = [vector(*decoded.indices[0]), vector(*decoded.indptr[0])]

@@ -151,6 +151,20 @@ impl Stream {
         Ok(slf)
     }
 
+    /// Bytes of the names and the metadata of all fields, once for each batch.
+    #[getter]
+    fn schemas_nbytes(&self) -> u64 {
+        /// A field beside its texts.
+        const FIELD: u64 = 256;
+        let bytes = |field: &FieldRef| {
+            let texts = field.metadata().iter().map(|(key, value)| key.len().saturating_add(value.len()));
+            let texts = texts.fold(field.name().len(), usize::saturating_add);
+            FIELD.saturating_add(texts as u64)
+        };
+        let fields = all_fields(self.schema.fields()).map(|(_, field)| bytes(field));
+        fields.fold(0, u64::saturating_add).saturating_mul(self.batches.len() as u64)
+    }
+
     /// The batches as a reader of pyarrow's, of any version.
     fn to_pyarrow<'py>(&self, pyarrow: &Bound<'py, PyModule>) -> Result<Bound<'py, PyAny>> {
         refuse_pickled_types(pyarrow, self.schema.fields())?;
@@ -310,13 +324,13 @@ fn refuse_pickled_types(pyarrow: &Bound<'_, PyModule>, fields: &[FieldRef]) -> R
     let is_pickled = |(_, field): &(_, &FieldRef)| field.extension_type_name() == Some(PICKLED_TYPE);
     let Some((column, _)) = all_fields(fields).find(is_pickled) else { return Ok(()) };
     let version = VersionOf::read(pyarrow)?;
-    if version.numbers >= UNPICKLED_UNTIL {
+    if version.numbers >= UNPICKLED_UNTIL && !pyarrow.hasattr("PyExtensionType")? {
         return Ok(());
     }
     let version = version.text;
     Err(DecodeError::new_err(format!(
-        "column {column:?} is of type {PICKLED_TYPE}, which pyarrow {version} would unpickle: that may run any \
-         code, and pyarrow 14.0.1 does so no more"
+        "column {column:?} is of type {PICKLED_TYPE}, which pyarrow {version} would unpickle, or make an array of that \
+         ends the process: a pyarrow without PyExtensionType does neither"
     )))
 }
 

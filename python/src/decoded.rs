@@ -317,21 +317,21 @@ impl Decoded {
         Ok(Array { array, field })
     }
 
-    /// An opaque column of a batch: the pickle and its buffers, and why Python should not be given it,
-    /// if it should not.
+    /// An opaque column of a batch: the pickle and its buffers, why Python should not be given it, if
+    /// it should not, and about how many bytes Python takes for it.
     fn opaque<'py>(
         &self,
         py: Python<'py>,
         batch: usize,
         column: usize,
-    ) -> Result<(Vec<Bound<'py, PyMemoryView>>, Option<String>)> {
+    ) -> Result<(Vec<Bound<'py, PyMemoryView>>, Option<String>, u64)> {
         let Column::Opaque(opaque) = self.column(batch, column)? else {
             return Err(PyValueError::new_err(format!("column {column} is not opaque")));
         };
-        let refused = detached(py, || Ok(refused(opaque.buffers())))?;
+        let (refused, bytes) = detached(py, || Ok(refused(opaque.buffers())))?;
         let buffers = opaque.buffers().iter().map(|buffer| ((batch, column), buffer));
         let memories = self.regions().memories(buffers, false);
-        Ok((views(py, memories)?, refused))
+        Ok((views(py, memories)?, refused, bytes))
     }
 
     /// The pickle of an object that is no column, and its buffers, if there is one.
@@ -342,9 +342,10 @@ impl Decoded {
         views(py, memories).map(Some)
     }
 
-    /// Why Python should not be given the pickle of that object, if it should not.
-    fn object_refused(&self, py: Python<'_>) -> Result<Option<String>> {
-        let Some(buffers) = self.df.object() else { return Ok(None) };
+    /// Why Python should not be given the pickle of that object, if it should not, and about how many
+    /// bytes Python takes for it.
+    fn object_refused(&self, py: Python<'_>) -> Result<(Option<String>, u64)> {
+        let Some(buffers) = self.df.object() else { return Ok((None, 0)) };
         detached(py, || Ok(refused(buffers)))
     }
 
@@ -416,9 +417,11 @@ impl Decoded {
 }
 
 /// Why Python should not be given a pickle, if it should not.
-fn refused(buffers: &[Buffer]) -> Option<String> {
-    let checked = Pickle::parse(buffers).and_then(|pickle| pickle.check());
-    checked.err().map(|error| error.to_string())
+fn refused(buffers: &[Buffer]) -> (Option<String>, u64) {
+    match Pickle::parse(buffers) {
+        Ok(pickle) => (pickle.check().err().map(|error| error.to_string()), pickle.python_bytes()),
+        Err(error) => (Some(error.to_string()), 0),
+    }
 }
 
 fn views<'py>(py: Python<'py>, memories: Vec<Memory>) -> Result<Vec<Bound<'py, PyMemoryView>>> {

@@ -10,7 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from arrow_frames import _native
+from arrow_frames._limits import Budget
 from arrow_frames._native import Call, OutOfBand
+from arrow_frames._parts import join
 from test_hostile_notes import refused, with_note, written
 
 SIZE = 64
@@ -103,11 +105,9 @@ def test_random_layouts_are_inside_or_refused():
         dtype = choose.choice(["|u1", "<i4", ">f8", "|S3"])
         width = np.dtype(dtype).itemsize
         memory = bytearray(range(SIZE))
-        header, frames = with_note(
-            array_note(dtype=dtype, shape=shape, strides=strides, offset=offset), memory
-        )
+        layout = {"dtype": dtype, "shape": shape, "strides": strides, "offset": offset}
         try:
-            array = af.from_buffers(header, frames)
+            array = join(layout, memory, None, Budget(None, SIZE), is_exact=False)
         except af.DecodeError:
             continue
         passed += 1
@@ -422,3 +422,52 @@ def test_columns_of_nulls_that_never_were_more_come_back():
     if hasattr(pd, "ArrowDtype"):
         frame = pd.DataFrame({"a": pd.array([None, None], dtype=pd.ArrowDtype(pa.null()))})
         assert af.loads(af.dumps(frame))["a"].dtype == frame["a"].dtype
+
+
+@pytest.mark.parametrize(
+    "described",
+    [part("|u1", SIZE - 1), part("|u1", SIZE, 0), part("|u1", 8, 8, strides=[4, 1]), part("|u1", 2, strides=[63]),
+     part("|u1", SIZE - 1, strides=[1], offset=1), part("<i4", 3, 5), part("|u1", SIZE, more=1)],
+    ids=json.dumps,
+)  # fmt: skip
+def test_an_array_takes_all_of_its_memory(described):
+    """Whoever wrote it has left nothing out: with fewer elements a number was changed on the way."""
+    refused(*with_note({"kind": "numpy.ndarray", "parts": [described]}, bytearray(SIZE)))
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["{", "{}", '{"version": 1}', '{"kind": "pandas.DataFrame"}', '{"version": 2, "kind": "pandas.DataFrame"}',
+     '{"version": true, "kind": "pandas.DataFrame"}', '{"version": 1, "kind": "pandas.DataFrame", "arrays": ["nuipy"]}'],
+)  # fmt: skip
+def test_a_damaged_note_is_an_error(note):
+    with pytest.raises(af.DecodeError, match="the note in the schema's metadata"):
+        af.loads(written(pa.table({"a": [1]}).replace_schema_metadata({"arrow_frames": note})))
+
+
+def test_labels_of_one_load_are_not_those_of_another():
+    stream = af.dumps(pd.DataFrame({"a": [1], "b": [2]}))
+    labels = af.loads(stream).columns
+    try:
+        labels.values[0] = "X"
+    except (TypeError, ValueError):
+        # Some versions have no array that can be assigned to.
+        labels.array[0] = "X"
+    assert af.loads(stream).columns.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("into", ["pyarrow", "polars"])
+def test_the_names_of_fields_are_counted_for_each_batch(into):
+    pytest.importorskip(into)
+    table = pa.table({"a" * 300_000: pa.array([1], pa.int8())}).replace_schema_metadata({"k": "v" * 300_000})
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        for _ in range(2_000):
+            writer.write_table(table)
+    stream = sink.getvalue()
+    if into == "polars":
+        with pytest.raises(af.LimitError, match="the schema of every batch"):
+            af.loads(stream, into=into, limits={"max_expansion": 1})
+    else:
+        loaded = af.loads(stream, into=into)
+        assert loaded.num_rows == 2_000 and loaded.schema.metadata == table.schema.metadata

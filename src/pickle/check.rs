@@ -48,10 +48,11 @@ pub(super) fn check(view: View<'_>, root: Id) -> Result<()> {
 }
 
 /// Refuses memory that several arrays would be on: a write to one would change what was checked of
-/// the other, as codes that are also numbers. Out-of-band buffers are used once anyway.
+/// the other, as codes that are also numbers. So whatever has memory, or may have it inside, is referred
+/// to once: our writer makes everything where it is used. (Out-of-band buffers are used once anyway.)
 fn no_memory_is_shared(view: View<'_>) -> Result<()> {
     let has_memory = |id: Id| match view.graph.kind(id) {
-        Kind::ByteArray => true,
+        Kind::ByteArray | Kind::Tuple | Kind::List | Kind::Dict | Kind::Set | Kind::FrozenSet => true,
         Kind::Call => matches!(
             view.callee(id),
             Some(Name::FromBuffer | Name::Empty | Name::FromBuffers | Name::PyBuffer)
@@ -69,11 +70,54 @@ fn no_memory_is_shared(view: View<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Refuses objects of an array that are no scalars, nor made of scalars: arrays and whatever else is large.
+fn objects(call: Arguments<'_>) -> Result<()> {
+    let view = call.view;
+    let Some(state) = view.state(call.call) else { return Ok(()) };
+    // The list of the objects comes last; what comes before it was checked.
+    let Some(list) = view.graph.children(state).last() else { return Ok(()) };
+    let mut waiting = vec![list];
+    while let Some(container) = waiting.pop() {
+        for child in view.graph.children(container) {
+            match view.graph.kind(child) {
+                Kind::Tuple | Kind::List | Kind::Dict | Kind::Set | Kind::FrozenSet => waiting.push(child),
+                Kind::Call | Kind::New | Kind::Global if !Scalar::is_one(view, child)? => {
+                    return unchecked(view, child);
+                }
+                Kind::ByteArray | Kind::Buffer | Kind::ReadOnlyBuffer => return unchecked(view, child),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// About how many bytes Python takes for what a pickle holds beside its buffers: its containers, and an
+/// object and a reference for each value in them.
+pub(super) fn python_bytes(view: View<'_>) -> u64 {
+    const VALUE: u64 = 64;
+    let mut bytes = view.bytes.len() as u64;
+    for id in view.graph.ids() {
+        let own = match view.graph.kind(id) {
+            Kind::Set | Kind::FrozenSet => 216,
+            kind if kind.is_container() => 64,
+            _ => continue,
+        };
+        let values = (view.graph.children(id).len() as u64).saturating_mul(VALUE);
+        bytes = bytes.saturating_add(own).saturating_add(values);
+    }
+    bytes
+}
+
 /// Checks one call. Arguments that are calls are checked by themselves.
 fn one<'p>(reading: &mut Reading<'p, '_>, call: Arguments<'p>) -> Result<()> {
     let view = call.view;
     match call.name {
-        Name::FromBuffer | Name::Empty => Numpy::of(view, call.call).map(drop),
+        Name::FromBuffer => Numpy::of(view, call.call).map(drop),
+        Name::Empty => {
+            Numpy::of(view, call.call)?;
+            objects(call)
+        }
         Name::DtypeOf => dtype::Dtype::of(view, call.call).map(drop),
         Name::FromBuffers => reading.array(call.call, None).map(drop),
         Name::FromCodes => reading.check_codes(call),

@@ -188,6 +188,11 @@ impl Pickle {
         check::check(self.view(), self.root)
     }
 
+    /// About how many bytes Python takes for what the pickle holds, beside the out-of-band buffers.
+    pub fn python_bytes(&self) -> u64 {
+        check::python_bytes(self.view())
+    }
+
     /// One line that names what the pickle holds: `pandas.DataFrame`, `an object array of 3
     /// values: list, dict`.
     pub fn describe(&self) -> String {

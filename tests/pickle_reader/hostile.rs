@@ -230,6 +230,42 @@ fn an_array_of_numbers_that_two_values_are_on() {
     assert_eq!(check(&both), PickleFault::ArrayShared);
 }
 
+/// The arguments of one call, memoized, would make a second array on the same buffer.
+#[test]
+fn arguments_that_two_calls_are_given() {
+    let arguments = memoized(tuple([out_of_band(Buffer::from_slice_ref([0i8, 0])), text("|i1"), int(2)]));
+    let again = || join([global("numpy", "frombuffer"), raw(b"h\x00R")]);
+    let codes = from_codes(again(), texts(["a"]), false);
+    assert!(join([arguments.clone(), codes.clone()]).parse().unwrap().check().is_ok());
+    let both = from_codes(again(), again(), false);
+    assert_eq!(check(&join([arguments.clone(), both])), PickleFault::ArrayShared);
+    let masked = call("pandas.arrays", "IntegerArray", [again(), again()]);
+    assert_eq!(check(&join([arguments, masked])), PickleFault::ArrayShared);
+    // A list that is in two places.
+    let list = memoized(texts(["a"]));
+    let twice = objects(vec![raw(b"h\x00"), raw(b"h\x00")]);
+    assert_eq!(check(&join([list, twice])), PickleFault::ArrayShared);
+}
+
+/// Objects of an array are scalars, and what is made of them.
+#[test]
+fn arrays_among_objects() {
+    let numbers = || numbers(&[0i8], "|i1");
+    let column = || from_codes(numbers(), texts(["a"]), false);
+    let index = call("pandas", "Index", [texts(["a"]), text("O")]);
+    for inner in [numbers(), column(), objects(vec![int(1)]), index] {
+        let outers =
+            [tuple([inner.clone()]), list([tuple([inner.clone()])]), dict([(int(1), inner.clone())])];
+        for outer in outers.into_iter().chain([inner]) {
+            let fault = check(&objects(vec![int(1), outer]));
+            assert!(matches!(fault, PickleFault::Unchecked { .. }), "{fault:?}");
+        }
+    }
+    let scalars =
+        vec![int(1), text("a"), none(), tuple([int(1), texts(["a"])]), dict([(text("a"), float(0.5))])];
+    assert!(objects(scalars).parse().unwrap().check().is_ok());
+}
+
 /// pandas takes n² / 2 steps for them.
 #[test]
 fn categories_whose_hashes_collide() {
