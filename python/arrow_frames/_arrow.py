@@ -81,6 +81,7 @@ def decode(stream: Stream, note: dict, kind: str, budget: Budget):
         pl = needed("polars", "an object of polars")
         # It has the names of each batch's fields by themselves.
         budget.claim(stream.schemas_nbytes, "the schema of every batch in polars")
+        budget.claim(stream.taken_nbytes, "values of dictionaries, runs and views in polars")
         stream = stream.for_polars(pl)
         try:
             frame = pl.DataFrame(stream)

@@ -461,6 +461,10 @@ class Rebuild:
             freq = self.value(freq, "the frequency of the index")
         else:
             freq = offset(freq)
+        if not isinstance(freq, pd.offsets.Tick):
+            # To compare, pandas makes every day from the first value to the last one.
+            days = abs(int(getattr(freq, "n", 1))) * len(index)
+            self.budget.claim(OBJECT_BYTES * days, "the frequency of an index")
         # Categories are shared by whoever has them.
         index = index.view() if isinstance(index, pd.DatetimeIndex) else index
         try:

@@ -165,6 +165,15 @@ impl Stream {
         fields.fold(0, u64::saturating_add).saturating_mul(self.batches.len() as u64)
     }
 
+    /// Bytes of the columns of which polars copies values for each row: those with dictionaries of
+    /// anything but text, with runs, or with views of lists.
+    #[getter]
+    fn taken_nbytes(&self) -> u64 {
+        let columns = self.batches.iter().flat_map(|batch| batch.columns());
+        let taken = columns.filter(|column| expanded::is_taken(column.data_type()));
+        taken.map(expanded::expanded_bytes).fold(0, u64::saturating_add)
+    }
+
     /// The batches as a reader of pyarrow's, of any version.
     fn to_pyarrow<'py>(&self, pyarrow: &Bound<'py, PyModule>) -> Result<Bound<'py, PyAny>> {
         refuse_pickled_types(pyarrow, self.schema.fields())?;

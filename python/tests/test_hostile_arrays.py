@@ -1,6 +1,7 @@
 """What a note may say of an array: every byte of every element is inside its frame, or nobody sees the array."""
 
 import base64
+import io
 import json
 import random
 
@@ -471,3 +472,32 @@ def test_the_names_of_fields_are_counted_for_each_batch(into):
     else:
         loaded = af.loads(stream, into=into)
         assert loaded.num_rows == 2_000 and loaded.schema.metadata == table.schema.metadata
+
+
+def test_a_frequency_makes_no_more_days_than_the_bound():
+    """pandas 3 makes every day between two values to find out whether they are so far apart."""
+    frame = pd.DataFrame({"a": [1, 2]}, index=pd.date_range("2020", periods=2, freq="B"))
+    stream = af.dumps(frame)
+    assert af.loads(stream).index.freq == frame.index.freq
+    reader = pa.ipc.open_stream(stream)
+    note = json.loads(reader.schema.metadata[b"arrow_frames"])
+    note["index"]["freq"] = "50000000B"
+    table = reader.read_all().replace_schema_metadata({"arrow_frames": json.dumps(note)})
+    with pytest.raises(af.LimitError, match="the frequency of an index"):
+        af.loads(written(table))
+
+
+@pytest.mark.parametrize(
+    "value", [[1] * 5_000, {"a": [1] * 5_000}, "x" * 5_000], ids=["list", "struct", "text"]
+)
+def test_values_that_polars_copies_for_each_key_are_counted(value):
+    pytest.importorskip("polars")
+    values = pa.array([value])
+    array = pa.DictionaryArray.from_arrays(pa.array([0] * 100_000, pa.int8()), values)
+    stream = written(pa.table({"a": array}))
+    if isinstance(value, str):
+        # A dictionary there too.
+        assert af.loads(stream, into="polars").height == 100_000
+    else:
+        with pytest.raises(af.LimitError, match="in polars"):
+            af.loads(stream, into="polars")

@@ -350,7 +350,7 @@ mod tests {
             assert!(steps < most_hash_steps(50_000), "{multiple}: {steps}");
         }
         let pairs =
-            Int64Array::from_iter_values((0..50_000).map(|number| (number % 200) << 32 | number / 200));
+            Int64Array::from_iter_values((0..50_000).map(|number| ((number % 200) << 32) | (number / 200)));
         assert!(hash_steps(&pairs, Hashed::Numbers) < most_hash_steps(50_000));
     }
 }
