@@ -8,12 +8,9 @@ use std::process::ExitCode;
 use arrow_frames::{Frames, Layout};
 
 use crate::golden::{made, tensors};
+use crate::readers::inputs::common::Rng;
 use crate::{Outcome, process};
-use rng::Rng;
 
-#[allow(dead_code)] // The tests use more of it.
-#[path = "../../tests/common/rng.rs"]
-mod rng;
 mod special;
 
 const FOLDER: &str = "fuzz/corpus";

@@ -7,7 +7,7 @@
 
 mod ask;
 mod back;
-mod inputs;
+pub mod inputs;
 mod programs;
 mod report;
 mod talk;

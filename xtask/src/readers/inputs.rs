@@ -19,7 +19,7 @@ use super::truth;
 use crate::golden::made;
 
 #[path = "../../../tests/common/mod.rs"]
-mod common;
+pub mod common;
 
 use common::{Nulls, cases, make};
 
