@@ -149,6 +149,7 @@ async fn receive(
         max_metadata_bytes: METADATA,
         max_stream_bytes: BYTES,
         max_expanded_bytes: BYTES,
+        max_expansion: 0,
         ..Limits::default()
     };
     let source = AsyncStreamSource::new(body).with_limits(limits.clone());

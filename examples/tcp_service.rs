@@ -117,6 +117,7 @@ async fn exchange(socket: &mut Paced, memory: &ReceiveMemory) -> Result<()> {
         max_metadata_bytes: METADATA,
         max_stream_bytes: BYTES,
         max_expanded_bytes: BYTES,
+        max_expansion: 0,
         ..Limits::default()
     };
     let source = AsyncStreamSource::new(&mut *socket).with_limits(limits.clone());

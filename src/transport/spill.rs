@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+#[cfg(unix)]
 use super::atomic::folder;
 use super::io::{StreamSource, write_frames};
 use crate::dataframe::DataFrame;
