@@ -279,7 +279,9 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns, budget
     places = None if columns is None else _places(schema_source, columns)
     decoded = decode(places)
     budget.count(decoded)
-    note = _note.of(dict(decoded.metadata))
+    metadata = dict(decoded.metadata)
+    budget.claim(_note.parsed_bytes(metadata), "the note in the schema's metadata")
+    note = _note.of(metadata)
     has_opaque = any(mark is not None for _, _, _, _, mark in decoded.fields)
     kind = note.get("kind") or ("pandas.DataFrame" if has_opaque else "pyarrow.Table")
     if kind.startswith(("numpy.", "scipy.", "python.")):

@@ -54,6 +54,13 @@ def of(metadata: dict) -> dict:
     return note
 
 
+def parsed_bytes(metadata: dict) -> int:
+    """About how many bytes the JSON of the note, and of pandas' own metadata, takes as objects of Python."""
+    texts = [metadata.get(key, "") for key in (KEY, "pandas")]
+    # Containers are made twice: when the text is read, and when a value is made of it.
+    return sum(144 * (text.count("[") + text.count("{")) + 32 * text.count(",") for text in texts)
+
+
 def is_one(text: str) -> bool:
     """Whether a text is a note."""
     try:

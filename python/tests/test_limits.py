@@ -145,6 +145,15 @@ def test_streams_inside_a_stream_share_its_bound():
     assert size < BOUND + 32 * len(stream)
 
 
+def test_a_note_of_many_lists_is_counted():
+    nested = "[]," * 2_000_000
+    note = '{"version": 1, "kind": "pandas.Series", "arrays": ["numpy"], "name": [' + nested + "0]}"
+    stream = written(pa.table({"a": [1]}).replace_schema_metadata({"arrow_frames": note}))
+    size, found = peak(stream)
+    assert found == "LimitError"
+    assert size < BOUND + 32 * len(stream)
+
+
 def test_what_is_allowed_is_loaded():
     """Up to the bound and not beyond it; and what is large of its own is not counted."""
     rows = 1000
