@@ -9,7 +9,7 @@ from typing import Any
 
 from arrow_frames import _arrow, _native, _note
 from arrow_frames._errors import needed
-from arrow_frames._limits import NONE, Budget, nbytes
+from arrow_frames._limits import NONE, Budget
 from arrow_frames._native import ArrowFramesError, DecodeError, Limits
 
 #: What can come back, the one first that is meant by the name of its library.
@@ -79,7 +79,7 @@ def from_buffers(
     True
     """
     frames = list(frames)
-    budget = Budget(limits, nbytes(header, *frames))
+    budget = Budget(limits, header, *frames)
     known = budget.limits
     if (kind := _native.kind(header)) != "dataframe":
         return _tensor(
@@ -121,7 +121,7 @@ def loads(
     limits: Limits | dict | None = None,
 ) -> Any:
     """Rebuilds an object from a stream (or an Arrow IPC file) in memory, on that memory."""
-    budget = Budget(limits, nbytes(stream))
+    budget = Budget(limits, stream)
     return _loads(stream, budget.limits, budget, writable, allow_pickle, into, columns)
 
 
@@ -189,7 +189,7 @@ def load(
             if is_file:
                 opened.seek(0)
             return load(opened, **options)
-    header, frames = _native.receive(file, limits=Budget(limits, 0).limits)
+    header, frames = _native.receive(file, limits=Budget(limits).limits)
     return from_buffers(header, frames, **options)
 
 

@@ -16,35 +16,51 @@ NONE = Limits(
 )
 
 
+#: Those of whoever names none.
+DEFAULT = Limits()
+
+
 class Budget:
     """The bytes that one load may still allocate."""
 
-    def __init__(self, limits: Limits | dict | None, input_bytes: int) -> None:
-        if limits is None or isinstance(limits, dict):
-            limits = Limits(**(limits or {}))
+    def __init__(self, limits: Limits | dict | None, *buffers: Any) -> None:
+        if limits is None:
+            limits = DEFAULT
+        elif isinstance(limits, dict):
+            limits = Limits(**limits)
         elif not isinstance(limits, Limits):
             raise TypeError(f"limits are Limits or a dict, not {type(limits).__name__}")
         #: Those that the codec itself keeps.
         self.limits = limits
-        self.allowed = limits.max_expanded_bytes + limits.max_expansion * input_bytes
         self.used = 0
+        # The bytes of the input are counted when more than a fixed number is asked for, which is seldom.
+        self.allowed, self.buffers = limits.max_expanded_bytes, buffers
 
     def claim(self, count: int, what: str) -> None:
         """Counts bytes before they are allocated, or refuses them."""
         self.used += count
+        if self.used > self.allowed:
+            self.add_input()
         if self.used > self.allowed:
             raise LimitError(
                 f"{what} would take {count:,} bytes, {self.used:,} in all, where the limits allow {self.allowed:,}: "
                 "pass limits with a larger max_expanded_bytes if you trust whoever made it"
             )
 
+    def add_input(self) -> None:
+        """What the bytes of the input allow."""
+        self.allowed += self.limits.max_expansion * nbytes(*self.buffers)
+        self.buffers = ()
+
     def count(self, decoded: Decoded) -> None:
         """Counts what the codec has allocated."""
-        self.claim(sum(size for _, reason, size in decoded.copies if reason in EXPANDED), "what was decoded")
+        if copies := decoded.copies:
+            self.claim(sum(size for _, reason, size in copies if reason in EXPANDED), "what was decoded")
 
     def rest(self) -> Limits:
         """The codec's limits for a stream inside the one that is being loaded."""
         own = self.limits
+        self.add_input()
         return Limits(
             max_metadata_bytes=own.max_metadata_bytes,
             max_body_bytes=own.max_body_bytes,

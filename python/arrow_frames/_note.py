@@ -48,8 +48,9 @@ def of(metadata: dict) -> dict:
         raise DecodeError(
             f"the note in the schema's metadata is of version {str(note.get('version'))[:50]}, not {VERSION}"
         )
-    for entry in note.get("arrays") if isinstance(note.get("arrays"), list) else []:
-        if isinstance(entry, str) and not ARRAYS.match(entry):
+    arrays = note.get("arrays")
+    for entry in {entry for entry in arrays if isinstance(entry, str)} if isinstance(arrays, list) else ():
+        if not ARRAYS.match(entry):
             raise DecodeError(f"the note in the schema's metadata has an array of the kind {entry[:50]!r}")
     return note
 

@@ -107,7 +107,7 @@ def of_masked(note: dict, arrays: list[np.ndarray]) -> np.ndarray:
         raise DecodeError(
             f"a mask of {mask.shape} × {mask.dtype}, of values of {values.shape} × {values.dtype}"
         )
-    array = np.ma.MaskedArray(values, mask, copy=False, hard_mask=_parts.flag(note, "hard"))
+    array: Any = np.ma.MaskedArray(values, mask, copy=False, hard_mask=_parts.flag(note, "hard"))
     if has_fill:
         fill = next(rest)
         if fill.shape != () or fill.dtype != values.dtype:

@@ -114,7 +114,7 @@ def array_again(part: dict, memory: Any):
     from arrow_frames._limits import NONE, Budget
 
     # Whoever lets any pickle run has no use for limits.
-    return _parts.join(part, memory, None, Budget(NONE, 0))
+    return _parts.join(part, memory, None, Budget(NONE))
 
 
 def frames_of(pickler, obj):

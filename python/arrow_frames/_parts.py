@@ -6,6 +6,7 @@ What is left out is as numpy has it: C order, no offset, writable. Any array who
 it as it is, whatever the order of its axes, and also backwards; of an axis without a stride one element is sent.
 """
 
+import functools
 import math
 import re
 from typing import Any
@@ -306,6 +307,7 @@ def dtype_of(note: Any, depth: int = 0) -> np.dtype:
     return np.dtype((np.record, dtype)) if flag(note, "record") else dtype
 
 
+@functools.lru_cache(256)
 def plain_dtype(name: str) -> np.dtype:
     """numpy's own dtype of that name, which is just what numpy calls it."""
     # numpy would run a parser of Python's over other text.

@@ -488,8 +488,8 @@ class Rebuild:
             raise DecodeError("the labels of the columns are no text")
         is_short = sum(map(len, names)) < MAX_CACHED
         labels = (text_labels if is_short else text_labels.__wrapped__)(tuple(names), note["text"])
-        # A copy: whoever has the labels may assign to their array.
-        labels = labels.copy(deep=True)
+        # Before pandas 3, whoever has the labels may assign to their array.
+        labels = labels.view() if MAJOR >= 3 else labels.copy(deep=True)
         labels.name = name
         return labels
 

@@ -100,13 +100,13 @@ def sparse(decoded, writable: bool | None, budget: Budget):
     if len(readonly) != 3 or any(type(one) is not bool for one in readonly):
         raise DecodeError(f"what is read-only: {str(readonly)[:50]}")
     if writable is None:
-        for part, kept in zip((parts[0], parts[2], parts[1]), readonly):
-            part.flags.writeable = part.flags.writeable and not kept
+        for array, kept in zip((parts[0], parts[2], parts[1]), readonly):
+            array.flags.writeable = array.flags.writeable and not kept
     elif writable is False:
-        for part in parts:
-            part.flags.writeable = False
+        for array in parts:
+            array.flags.writeable = False
     else:
-        parts = [part if part.flags.writeable else part.copy() for part in parts]
+        parts = [array if array.flags.writeable else array.copy() for array in parts]
     if "kind" not in note:
         note = {"kind": f"scipy.{decoded.kind}_array"}
     return _scipy.made({**note, "shape": decoded.shape}, parts, budget)

@@ -109,7 +109,7 @@ def loads(header: dict, wire_frames: list) -> Any:
         # Whoever may connect to a worker may run code in it anyway.
         return _native.decode(first, frames, as_they_lie=True, limits=NONE)
 
-    return rebuild(decode, first, None, True, None, None, Budget(NONE, 0))
+    return rebuild(decode, first, None, True, None, None, Budget(NONE))
 
 
 def cut(wire_frames: list, lengths: list[int]) -> list[memoryview]:

@@ -109,7 +109,7 @@ def test_random_layouts_are_inside_or_refused():
         memory = bytearray(range(SIZE))
         layout = {"dtype": dtype, "shape": shape, "strides": strides, "offset": offset}
         try:
-            array = join(layout, memory, None, Budget(None, SIZE), is_exact=False)
+            array = join(layout, memory, None, Budget(None, memory), is_exact=False)
         except af.DecodeError:
             continue
         passed += 1

@@ -318,9 +318,7 @@ def steps(stream: bytes) -> tuple[int, int]:
     watched = Watched(_native.decode_stream(stream))
     Counted.steps = 0
     note = _note.of(dict(watched.decoded.metadata))
-    Rebuild(watched, lambda _: watched, None, False, Budget(None, len(stream))).frame(
-        note, "pandas.DataFrame"
-    )
+    Rebuild(watched, lambda _: watched, None, False, Budget(None, stream)).frame(note, "pandas.DataFrame")
     return Counted.steps, watched.calls
 
 
