@@ -21,6 +21,9 @@ KINDS = (
 )  # fmt: skip
 
 
+#: Bytes that a column without rows takes in pandas, pyarrow or polars.
+FIELD_BYTES = 1024
+
 #: What an Arrow IPC file starts with.
 FILE_MAGIC = b"ARROW1"
 
@@ -282,7 +285,9 @@ def rebuild(decode, schema_source, writable, allow_pickle, into, columns, budget
     metadata = dict(decoded.metadata)
     budget.claim(_note.parsed_bytes(metadata), "the note in the schema's metadata")
     note = _note.of(metadata)
-    has_opaque = any(mark is not None for _, _, _, _, mark in decoded.fields)
+    fields = decoded.fields
+    budget.claim(FIELD_BYTES * len(fields), "the columns of the schema")
+    has_opaque = any(mark is not None for _, _, _, _, mark in fields)
     kind = note.get("kind") or ("pandas.DataFrame" if has_opaque else "pyarrow.Table")
     if kind.startswith(("numpy.", "scipy.", "python.")):
         if into is not None or columns is not None:

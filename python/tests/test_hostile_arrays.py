@@ -342,7 +342,8 @@ def test_a_value_is_of_its_own_kind(value):
 ZONES = [
     "dateutil//etc/passwd", "dateutil/Europe/Paris", "DateUtil/x", "tzlocal()", "../../etc/passwd", "/etc/localtime",
     "Europe/../../etc/passwd", "Europe/Paris\0", "Europe/Par is", "+1:00", "+01:00:00", "a" * 65, "",
-    ".hidden", "Europe//Paris", "file:///etc/passwd",
+    ".hidden", "Europe//Paris", "file:///etc/passwd", "localtime", "posixrules", "right/Europe/Paris", "posix/UTC",
+    "+\u0660\u0661:00",
 ]  # fmt: skip
 
 

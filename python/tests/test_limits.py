@@ -146,7 +146,7 @@ def test_streams_inside_a_stream_share_its_bound():
 
 
 def test_a_note_of_many_lists_is_counted():
-    nested = "[]," * 2_000_000
+    nested = "[]," * 4_000_000
     note = '{"version": 1, "kind": "pandas.Series", "arrays": ["numpy"], "name": [' + nested + "0]}"
     stream = written(pa.table({"a": [1]}).replace_schema_metadata({"arrow_frames": note}))
     size, found = peak(stream)
@@ -156,13 +156,19 @@ def test_a_note_of_many_lists_is_counted():
 
 def test_what_is_allowed_is_loaded():
     """Up to the bound and not beyond it; and what is large of its own is not counted."""
-    rows = 1000
-    loaded = af.loads(nulls(rows), into="pandas", limits={"max_expanded_bytes": 8 * rows, "max_expansion": 0})
+    rows, column = 1000, 1024
+    loaded = af.loads(
+        nulls(rows), into="pandas", limits={"max_expanded_bytes": 8 * rows + column, "max_expansion": 0}
+    )
     assert loaded["a"].isna().sum() == rows
     with pytest.raises(af.LimitError, match="column 'a' in pandas would take 8,000 bytes"):
-        af.loads(nulls(rows), into="pandas", limits={"max_expanded_bytes": 8 * rows - 1, "max_expansion": 0})
+        af.loads(
+            nulls(rows),
+            into="pandas",
+            limits={"max_expanded_bytes": 8 * rows + column - 1, "max_expansion": 0},
+        )
     frame = pd.DataFrame({"a": np.arange(100_000), "b": np.arange(100_000) * 0.5})
-    none = af.Limits(max_expanded_bytes=0, max_expansion=0)
+    none = af.Limits(max_expanded_bytes=8 * column, max_expansion=0)
     assert af.loads(af.dumps(frame), limits=none).equals(frame)
 
 

@@ -87,11 +87,6 @@ pub(crate) fn next(bytes: &[u8], position: usize, prefixes: &mut Prefixes, limit
         let number = length.into();
         return Err(ErrorKind::BadNumber { part: Part::Prefix, position: position as u64, number }.into());
     };
-    // A length that is wrong by a bit would have the next message read from the middle of this one.
-    if prefix == SHORT && prefixes.had_long || prefix == LONG && !length.is_multiple_of(LONG) {
-        let number = i64::try_from(length).unwrap_or(i64::MAX);
-        return Err(ErrorKind::BadNumber { part: Part::Prefix, position: position as u64, number }.into());
-    }
     if length as u64 > limits.max_metadata_bytes {
         return Err(ErrorKind::Limit {
             limit: "max_metadata_bytes",
@@ -99,6 +94,11 @@ pub(crate) fn next(bytes: &[u8], position: usize, prefixes: &mut Prefixes, limit
             allowed: limits.max_metadata_bytes,
         }
         .into());
+    }
+    // One that is wrong by 4 would have the body read from the middle of its first number.
+    if prefix == LONG && !length.is_multiple_of(LONG) {
+        let number = i64::try_from(length).unwrap_or(i64::MAX);
+        return Err(ErrorKind::BadNumber { part: Part::Prefix, position: position as u64, number }.into());
     }
     let end = start.saturating_add(length);
     if end > bytes.len() {
