@@ -24,6 +24,7 @@ __all__ = [
     "Stream",
     "__version__",
     "check_hashes",
+    "check_text",
     "decode",
     "decode_sparse",
     "decode_sparse_stream",
@@ -295,6 +296,7 @@ def decode(
 def decode_stream(
     stream: Buffer, columns: Sequence[int] | None = None, *, limits: _Limits = None
 ) -> Decoded: ...
+def check_text(values: list[str], what: str) -> None: ...
 def check_hashes(values: Any, format: str, what: str) -> None: ...
 def kind(bytes: Buffer) -> str: ...
 def encode_tensor(

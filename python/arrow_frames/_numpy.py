@@ -76,7 +76,7 @@ def decode(note: dict, buffers: list, loaded, writable: bool | None, budget: Bud
         return of_objects(note, loaded(), known, writable)
     arrays = _parts.decode(note, buffers, writable, budget)
     if known is np.ma.MaskedArray:
-        return of_masked(note, arrays)
+        return of_masked(note, arrays, budget)
     if len(arrays) != 1:
         raise DecodeError(f"a {note['kind']} of {len(arrays)} arrays")
     return arrays[0] if known is np.ndarray else arrays[0].view(known)
@@ -96,7 +96,7 @@ def of_objects(note: dict, flat: Any, known: type, writable: bool | None) -> np.
     return _parts.protected(array, _parts.flag(note, "readonly"), writable)
 
 
-def of_masked(note: dict, arrays: list[np.ndarray]) -> np.ndarray:
+def of_masked(note: dict, arrays: list[np.ndarray], budget: Budget) -> np.ndarray:
     """A masked array of its values, its mask and its fill value, as far as they are there."""
     has_mask, has_fill = _parts.flag(note, "mask"), _parts.flag(note, "fill")
     if len(arrays) != 1 + has_mask + has_fill:
@@ -107,6 +107,9 @@ def of_masked(note: dict, arrays: list[np.ndarray]) -> np.ndarray:
         raise DecodeError(
             f"a mask of {mask.shape} × {mask.dtype}, of values of {values.shape} × {values.dtype}"
         )
+    if not has_mask and values.dtype.names is not None:
+        # numpy makes one, of a byte for each field.
+        budget.claim(values.size * np.ma.make_mask_descr(values.dtype).itemsize, "the mask of a masked array")
     array: Any = np.ma.MaskedArray(values, mask, copy=False, hard_mask=_parts.flag(note, "hard"))
     if has_fill:
         fill = next(rest)

@@ -16,7 +16,7 @@ from arrow_frames import _note, _parts, _values, _zones
 from arrow_frames._arrays import MAJOR, field_name, period_name, raw, unwrapped, zone_library, zone_name
 from arrow_frames._errors import UntrustedPickleError, needed, optional
 from arrow_frames._limits import Budget
-from arrow_frames._native import ArrowFramesError, DecodeError, LimitError, check_hashes
+from arrow_frames._native import ArrowFramesError, DecodeError, LimitError, check_hashes, check_text
 from arrow_frames._object import unpickled
 
 # The formats of Arrow's C data interface as numpy's dtypes; `?` and complex ones are numpy's own.
@@ -520,6 +520,11 @@ class Rebuild:
 
 def check_values(values, what: str) -> None:
     """Refuses values that take pandas too long to put into a hash table."""
+    text = isinstance(getattr(values, "dtype", None), pd.StringDtype)
+    if MAJOR < 3 and text:
+        check_text(
+            [value for value in np.asarray(values, dtype=object).tolist() if isinstance(value, str)], what
+        )
     for array in hashed(values):
         dtype = array.dtype
         if dtype == object:
@@ -566,6 +571,8 @@ def hashed(values) -> Iterator[np.ndarray]:
 
 def check_objects(values: list, what: str) -> None:
     """The same of Python objects."""
+    if MAJOR < 3:
+        check_text([value for value in values if isinstance(value, str)], what)
     hashes = np.fromiter(map(hash, values), "i8", len(values))
     # What the tables of pandas have of it.
     folded = (hashes ^ (hashes >> 32)) & 0xFFFFFFFF
@@ -721,6 +728,8 @@ def joined(pieces: list, format):
         for arrays in zip(*(list(hashed(piece.categories)) for piece in pieces)):
             check_values(np.concatenate(arrays), "the categories of all batches")
         return pd.api.types.union_categoricals(pieces)
+    if all(isinstance(piece, np.ndarray) for piece in pieces):
+        return np.concatenate(pieces)
     series = [pd.Series(piece, dtype=piece.dtype, copy=False) for piece in pieces]
     return unwrapped(pd.concat(series, ignore_index=True).array)
 

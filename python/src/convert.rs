@@ -56,13 +56,34 @@ pub fn check_hashes(py: Python<'_>, values: &Bound<'_, PyAny>, format: &str, wha
     check_hashes_of(py, &array, hashed, what)
 }
 
+/// The same of text before pandas 3, which hashes some of it without a secret.
+///
+/// Source: `kh_str_hash_func` of `khash.h`.
+#[pyfunction]
+pub fn check_text(py: Python<'_>, values: Vec<String>, what: &str) -> PyResult<()> {
+    let hash =
+        |text: &str| text.bytes().fold(0u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+    let steps = py.detach(|| {
+        let mut hashed: Vec<(u32, &str)> = values.iter().map(|text| (hash(text), text.as_str())).collect();
+        hashed.sort_unstable();
+        hashed.dedup();
+        let runs = hashed.chunk_by(|(a, _), (b, _)| a == b).map(|run| run.len() as u64);
+        runs.fold(0u64, |steps, run| steps.saturating_add(run.saturating_mul(run.saturating_sub(1)) >> 1))
+    });
+    too_many(steps, values.len(), what)
+}
+
 /// The same of an array.
 pub fn check_hashes_of(py: Python<'_>, values: &ArrayRef, hashed: Hashed, what: &str) -> PyResult<()> {
-    let (steps, allowed) = (py.detach(|| hash_steps(values, hashed)), most_hash_steps(values.len()));
+    let steps = py.detach(|| hash_steps(values, hashed));
+    too_many(steps, values.len(), what)
+}
+
+fn too_many(steps: u64, count: usize, what: &str) -> PyResult<()> {
+    let allowed = most_hash_steps(count);
     if steps <= allowed {
         return Ok(());
     }
-    let count = values.len();
     Err(LimitError::new_err(format!(
         "{what}: {count} values have hashes that collide: a hash table of pandas takes {steps} steps for them, \
          and {allowed} are allowed"

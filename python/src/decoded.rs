@@ -286,6 +286,10 @@ impl Decoded {
             let array = self.unaligned.array(number, column, array);
             pieces.push((array, batch.num_rows()));
         }
+        // One that has all rows would be the input's own memory, of which nothing would be known any more.
+        if pieces.iter().filter(|(_, rows)| *rows > 0).count() < 2 {
+            return Ok(None);
+        }
         let mut dictionaries = pieces.iter().filter_map(|(array, _)| array.as_any_dictionary_opt());
         if let Some(first) = dictionaries.next() {
             let first = first.values().to_data();

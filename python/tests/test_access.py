@@ -425,3 +425,28 @@ def test_a_map_is_read_only_and_stays_so(tmp_path):
         found = af.loads(memoryview(mapped).toreadonly())
         assert not any(memory_of(found[name]).flags.writeable for name in found)
         del found
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("nulls", [True, False])
+def test_one_batch_of_several_that_has_rows_stays_as_it_was_lent(first, nulls):
+    """Its memory is the input's, although batches are joined."""
+    column = pa.array([1, None, 3] if nulls else [1, 2, 3], pa.timestamp("ns"))
+    table = pa.table({"a": pa.array([1.5, 2.5, 3.5]), "t": column})
+    empty = table.slice(0, 0).to_batches() or [pa.RecordBatch.from_pylist([], schema=table.schema)]
+    batches = table.to_batches() + empty if first else empty + table.to_batches()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    stream = sink.getvalue().to_pybytes()
+    before = bytes(bytearray(stream))
+    for into in ("pandas", None):
+        loaded = af.loads(stream, into=into)
+        if into == "pandas":
+            for name in loaded.columns:
+                values = loaded[name].array
+                values = getattr(values, "_data", getattr(values, "_ndarray", None))
+                if isinstance(values, np.ndarray) and values.flags.writeable:
+                    values[:1] = values[-1:]
+    assert stream == before
