@@ -52,9 +52,9 @@ SECONDS = 2.0
 #: Time after which a worker is stuck.
 STUCK = 20
 
-#: Bytes that loading may use beyond FACTOR times the input. The default limits allow a body of zeros to expand.
-MEMORY = 64 << 20
-FACTOR = 16
+#: Bytes that loading may use beyond FACTOR times the input: what the default limits allow, and some for the libraries.
+MEMORY = (256 + 64) << 20
+FACTOR = 32
 
 #: Bytes that a worker may reserve beyond what the libraries have.
 RESERVED = 4 << 30
