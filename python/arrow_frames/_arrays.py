@@ -352,7 +352,8 @@ def from_buffers(columns, place: int, array) -> Call:
     if offsets is None or offsets.size == 0:
         offsets = bytes(width)
     else:
-        offsets = np.frombuffer(offsets, f"<i{width}")[start : start + rows + 1]
+        # Others may have left a buffer of any length behind the last one.
+        offsets = np.frombuffer(offsets, f"<i{width}", start + rows + 1)[start:]
         if offsets[0]:
             columns.copied(place, "strided", offsets.nbytes)
             data, offsets = data[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0]
