@@ -95,6 +95,10 @@ impl Sizes {
             }
             Dictionary(..) => {
                 let Some(dictionary) = array.as_any_dictionary_opt() else { return Sizes::Each(0) };
+                if dictionary.values().is_empty() {
+                    // All keys are null, or there are none.
+                    return Sizes::Each(NULL);
+                }
                 let values = Self::of(dictionary.values());
                 let nulls = dictionary.keys().nulls();
                 let keys = dictionary.normalized_keys();

@@ -46,6 +46,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+#: Rows of pyarrow's and polars' objects that are used.
+ROWS = 2_000_000
+
 #: Processor time that loading an input of a few KB may take.
 SECONDS = 2.0
 
@@ -250,6 +253,9 @@ def again(obj) -> None:
 def uses(obj) -> list:
     """What is done with an object, by name."""
     kind = type(obj).__module__.partition(".")[0]
+    if kind in ("pyarrow", "polars") and hasattr(obj, "__len__") and len(obj) > ROWS:
+        # Rows without bytes cost nothing there, until each is asked for.
+        return []
     if isinstance(obj, np.ndarray):
         return of_array(obj)
     if isinstance(obj, (pd.DataFrame, pd.Series, pd.Index)):

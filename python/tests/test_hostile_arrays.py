@@ -502,3 +502,13 @@ def test_values_that_polars_copies_for_each_key_are_counted(value):
     else:
         with pytest.raises(af.LimitError, match="in polars"):
             af.loads(stream, into="polars")
+
+
+@pytest.mark.parametrize("into", ["pandas", "pyarrow", "polars"])
+@pytest.mark.parametrize("rows", [0, 2])
+def test_a_dictionary_without_values_has_only_nulls(into, rows):
+    pytest.importorskip(into)
+    array = pa.DictionaryArray.from_arrays(pa.array([None] * rows, pa.int8()), pa.array([], pa.int64()))
+    nested = pa.StructArray.from_arrays([array], ["d"])
+    stream = written(pa.table({"d": array, "s": nested}))
+    assert len(af.loads(stream, into=into)) == rows
