@@ -50,6 +50,9 @@ MAX_NDIM = 32
 #: Levels of a dtype.
 MAX_DEPTH = 32
 
+#: The last character of Unicode.
+MAX_CHARACTER = 0x10FFFF
+
 #: Characters of the name of a dtype.
 MAX_NAME = 64
 
@@ -184,6 +187,7 @@ class Part:
         if writable and memory.readonly:
             memory = memoryview(bytearray(memory))
         array = np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
+        check_text(array)
         return protected(array, self.readonly, writable)
 
     def own_bytes(self) -> int:
@@ -208,6 +212,19 @@ def protected(array: np.ndarray, readonly: bool, writable: bool | None) -> np.nd
     if writable is False or writable is None and readonly:
         array.flags.writeable = False
     return array
+
+
+def check_text(array: np.ndarray) -> None:
+    """Refuses text with numbers that are no characters: numpy makes text of Python of them, and Python trusts it."""
+    dtype = array.dtype
+    if dtype.kind == "U" and array.nbytes:
+        if int(np.ascontiguousarray(array).reshape(-1).view(dtype.byteorder + "u4").max()) > MAX_CHARACTER:
+            raise DecodeError(
+                f"an array of {dtype} has a number beyond {MAX_CHARACTER:#x}, which is no character"
+            )
+    elif dtype.names is not None:
+        for name in dtype.names:
+            check_text(np.asarray(array)[name])
 
 
 def forward(array: np.ndarray) -> np.ndarray:

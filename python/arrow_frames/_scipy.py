@@ -94,7 +94,8 @@ def made(note: dict, parts: list[np.ndarray], budget: Budget):
         for attribute, part in zip(ATTRIBUTES[form], places):
             setattr(obj, attribute, part)
     for name in ("has_sorted_indices", "has_canonical_format"):
-        if name in note:
+        # scipy's routines trust them: what is said to be so is found out again, but for coordinates, where it is harmless.
+        if name in note and (form == "coo" or not _parts.flag(note, name)):
             setattr(obj, name, _parts.flag(note, name))
     return obj
 

@@ -512,3 +512,24 @@ def test_a_dictionary_without_values_has_only_nulls(into, rows):
     nested = pa.StructArray.from_arrays([array], ["d"])
     stream = written(pa.table({"d": array, "s": nested}))
     assert len(af.loads(stream, into=into)) == rows
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("nested", [False, True])
+def test_text_has_characters_only(order, nested):
+    """numpy makes text of Python of any numbers, which reads and writes beyond its memory then."""
+    good, bad = np.array([0x10FFFF] * 4, order + "u4"), np.array([97, 98, 99, 0x110000], order + "u4")
+    dtype = f"{order}U2"
+    if nested:
+        dtype = {"names": ["a"], "formats": [dtype], "offsets": [0], "itemsize": 8}
+    note = {"kind": "numpy.ndarray", "parts": [part(dtype, 2)]}
+    assert af.from_buffers(*with_note(note, good)).shape == (2,)
+    refused(*with_note(note, bad))
+
+
+def test_what_a_note_says_of_the_order_of_indices_is_found_out():
+    sparse = pytest.importorskip("scipy").sparse
+    matrix = sparse.csr_matrix((np.ones(3), np.array([2, 0, 0]), np.array([0, 3])), shape=(1, 3))
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
+    again = af.loads(af.dumps(matrix))
+    assert not again.has_sorted_indices and not again.has_canonical_format

@@ -10,6 +10,7 @@ use arrow_schema::TimeUnit;
 
 use super::allow::Name;
 use super::arrays::arguments::Arguments;
+use super::arrays::dtype::Sort;
 use super::arrays::form::Form;
 use super::arrays::numpy::Numpy;
 use super::arrays::scalars::Scalar;
@@ -113,11 +114,16 @@ pub(super) fn python_bytes(view: View<'_>) -> u64 {
 fn one<'p>(reading: &mut Reading<'p, '_>, call: Arguments<'p>) -> Result<()> {
     let view = call.view;
     match call.name {
-        Name::FromBuffer => Numpy::of(view, call.call).map(drop),
-        Name::Empty => {
-            Numpy::of(view, call.call)?;
-            objects(call)
-        }
+        Name::FromBuffer => match Numpy::of(view, call.call)? {
+            // Text of numpy may have numbers that are no characters, which Python takes on trust.
+            Some(Numpy::Numbers(numbers)) if numbers.dtype.sort == Sort::Fixed => unchecked(view, call.call),
+            _ => Ok(()),
+        },
+        Name::Empty => match Numpy::of(view, call.call)? {
+            // numpy would write to bytes that are the state.
+            Some(Numpy::Numbers(_)) => unchecked(view, call.call),
+            _ => objects(call),
+        },
         Name::DtypeOf => dtype::Dtype::of(view, call.call).map(drop),
         Name::FromBuffers => reading.array(call.call, None).map(drop),
         Name::FromCodes => reading.check_codes(call),

@@ -247,6 +247,23 @@ fn arguments_that_two_calls_are_given() {
     assert_eq!(check(&join([list, twice])), PickleFault::ArrayShared);
 }
 
+/// numpy would write to bytes that are the state of an array, and other arrays may be on them.
+#[test]
+fn bytes_as_the_state_of_an_array() {
+    let state = |dtype: &str, count: i64| {
+        let shape = join([int(count), raw(b"\x85")]);
+        let dtype = call("numpy", "dtype", [text(dtype), bool(false), bool(true)]);
+        tuple([int(1), shape, dtype, bool(false), bytes(&[0; 1008])])
+    };
+    let array = |dtype: &str, count| {
+        join([call("numpy", "empty", [int(0), text("O")]), state(dtype, count), raw(b"b")])
+    };
+    let column = from_codes(array("i1", 1008), texts(["a"]), false);
+    assert!(column.parse().unwrap().check().is_err());
+    let text = from_buffer(out_of_band(vec![0u8; 8]), "<U1", 2);
+    assert!(from_codes(numbers(&[0i8], "|i1"), text, false).parse().unwrap().check().is_err());
+}
+
 /// Objects of an array are scalars, and what is made of them.
 #[test]
 fn arrays_among_objects() {
