@@ -174,8 +174,8 @@ def test_what_is_allowed_is_loaded():
 
 def test_views_that_show_the_same_text_are_counted_as_often():
     """pandas copies text out of views."""
-    if not hasattr(pa, "string_view"):
-        pytest.skip("this pyarrow has no views")
+    if not hasattr(pa, "string_view") or int(pa.__version__.split(".")[0]) < 18:
+        pytest.skip("this pyarrow makes no views of buffers")
     text, rows = "x" * 100_000, 10_000
     one = pa.array([text], pa.string_view())
     prefix = one.buffers()[1].to_pybytes()[:16]

@@ -36,6 +36,9 @@ def filled(dtype, shape) -> np.ndarray:
     if dtype.kind in "U?S":
         return np.arange(count).astype(dtype).reshape(shape)
     octets = (np.arange(count * dtype.itemsize) * 7 % 61).astype("u1")
+    if dtype.names is not None and any(field.base.kind == "U" for field, *_ in dtype.fields.values()):
+        # Text has characters only: no more than the two lower bytes of each.
+        octets.reshape(count, dtype.itemsize)[:, dtype.fields["b"][1] :].reshape(-1, 4)[:, 2:] = 0
     return (
         octets.tobytes() and np.frombuffer(octets.tobytes(), dtype).copy().reshape(shape)
         if count
