@@ -38,7 +38,8 @@ def filled(dtype, shape) -> np.ndarray:
     octets = (np.arange(count * dtype.itemsize) * 7 % 61).astype("u1")
     if dtype.names is not None and any(field.base.kind == "U" for field, *_ in dtype.fields.values()):
         # Text has characters only: no more than the two lower bytes of each.
-        octets.reshape(count, dtype.itemsize)[:, dtype.fields["b"][1] :].reshape(-1, 4)[:, 2:] = 0
+        for at in range(dtype.fields["b"][1], dtype.itemsize, 4):
+            octets.reshape(count, dtype.itemsize)[:, at + 2 : at + 4] = 0
     return (
         octets.tobytes() and np.frombuffer(octets.tobytes(), dtype).copy().reshape(shape)
         if count
