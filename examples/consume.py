@@ -15,6 +15,11 @@ def consume(stream):  # bytes, or anything with a buffer
     names, pandas, dtypes = table.schema.names, json.loads(table.schema.metadata[b"pandas"]), {}
     for c in pandas["columns"]:  # of several columns of one name, the first has the first entry
         dtypes.setdefault(c["field_name"], []).append(c["numpy_type"])
+    for body, _, metadata in batches:  # a note of another body is of no column
+        note = json.loads((metadata or {}).get(b"arrow_frames", "{}"))
+        if note.get("version") == 1 and note["body_length"] != body.size and note.get("opaque"):
+            lost = [names[c["column"]] for c in note["opaque"] if c["column"] < len(names)] or names
+            raise ValueError(f"the payload of column {lost[0]!r} was lost: the stream was re-written")
     built = [column(i, dtypes.get(n, ["object"]).pop(0), table, batches, buffer) for i, n in enumerate(names)]
     frame = pd.DataFrame(dict(enumerate(built)), pd.RangeIndex(table.num_rows), copy=False)
     keys = [names.index(key) for key in pandas["index_columns"] if key in names]
