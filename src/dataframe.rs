@@ -198,10 +198,14 @@ impl DataFrame {
     /// [`ErrorKind::Opaque`] if an opaque column has no Arrow type, or is refused, and why;
     /// [`ErrorKind::Arrow`] if a column that the schema calls non-nullable has nulls.
     pub fn into_record_batches(self) -> Result<Vec<RecordBatch>> {
+        let DataFrame { schema, batches, .. } = self.resolved()?;
+        batches.into_iter().map(|batch| batch.into_record_batch(schema.clone())).collect()
+    }
+
+    /// The dataframe with Arrow arrays for its opaque columns.
+    fn resolved(self) -> Result<DataFrame> {
         let mut copies = CopyBudget::of_reader(self.opaque_bytes());
-        let df = resolve(self, &mut copies, Unknown::IsAnError)?;
-        let schema = df.schema;
-        df.batches.into_iter().map(|batch| batch.into_record_batch(schema.clone())).collect()
+        resolve(self, &mut copies, Unknown::IsAnError)
     }
 
     /// Bytes of the payload of all opaque columns.
@@ -221,9 +225,7 @@ impl DataFrame {
     ///
     /// As [`into_record_batches`](Self::into_record_batches).
     pub fn into_record_batch(self) -> Result<RecordBatch> {
-        let mut copies = CopyBudget::of_reader(self.opaque_bytes());
-        let df = resolve(self, &mut copies, Unknown::IsAnError)?;
-        let DataFrame { schema, mut batches, .. } = df;
+        let DataFrame { schema, mut batches, .. } = self.resolved()?;
         if batches.len() == 1
             && let Some(batch) = batches.pop()
         {

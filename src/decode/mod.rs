@@ -321,10 +321,10 @@ impl Decoder {
         let input = frame_bytes.fold(messages.len() as u64, u64::saturating_add);
         self.end = None;
         let mut stream = self.stream.take();
-        let kept_input = stream.as_ref().map(|stream| stream.dictionary_input).unwrap_or_default();
+        let so_far = |stream: &Stream| (stream.dictionary_input, stream.dictionaries.kept(), stream.prefixes);
+        let (kept_input, kept, mut prefixes) = stream.as_ref().map(so_far).unwrap_or_default();
         self.copies.max_expanded = Some(self.limits.expanded_bytes(input.max(kept_input)));
-        self.copies.start_with(stream.as_ref().map(|stream| stream.dictionaries.kept()).unwrap_or_default());
-        let mut prefixes = stream.as_ref().map(|stream| stream.prefixes).unwrap_or_default();
+        self.copies.start_with(kept);
         let limits = &self.limits;
         let mut work = Work {
             limits,
