@@ -63,7 +63,7 @@ struct Service {
     patience: Duration,
 }
 
-/// The connections, of which there are only so many at a time.
+/// The open connections, whose number is bounded.
 struct Connections {
     listener: TcpListener,
     places: Arc<Semaphore>,

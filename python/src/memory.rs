@@ -109,7 +109,7 @@ impl Regions {
         Ok(memory)
     }
 
-    /// The strided rows of an array of two dimensions, of which each is contiguous: a buffer per row, and
+    /// The rows of an array of two dimensions. Each row is contiguous and has a buffer of its own, and
     /// the place of each.
     pub fn import_rows(
         &mut self,

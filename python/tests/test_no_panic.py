@@ -24,7 +24,7 @@ new_capsule = ctypes.pythonapi.PyCapsule_New
 new_capsule.restype = ctypes.py_object
 new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
-#: A structure of zeros, of whichever kind: one that was released.
+#: An Arrow structure of zeros: one that was released.
 RELEASED = ctypes.create_string_buffer(256)
 
 NAMES = {"schema": b"arrow_schema", "array": b"arrow_array", "stream": b"arrow_array_stream"}

@@ -216,7 +216,7 @@ impl<'a> BatchMeta<'a> {
         overlap(&spans.collect::<Vec<_>>())
     }
 
-    /// The error that two declared buffers overlap, the later of which belongs to this column.
+    /// The error that two declared buffers overlap. The column is that of the later one.
     #[cold]
     pub(crate) fn overlapping(&self, (other, buffer): (usize, usize), column: &str) -> Error {
         overlapping((other, &self.span_at(other)), (buffer, &self.span_at(buffer)), column)
@@ -269,7 +269,7 @@ impl<'a> BatchMeta<'a> {
     }
 }
 
-/// The error that two buffers overlap, the later of which belongs to this column.
+/// The error that two buffers overlap. The column is that of the later one.
 #[cold]
 pub(crate) fn overlapping(
     (other, other_span): (usize, &Span),

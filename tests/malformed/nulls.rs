@@ -66,7 +66,7 @@ fn permissive(data_type: &DataType) -> DataType {
     }
 }
 
-/// A dataframe of one column `c`, of which nothing is checked.
+/// A dataframe of one column `c`. Nothing of it is checked.
 fn dataframe(field: Field, array: ArrayRef) -> DataFrame {
     let rows = array.len();
     let batch = arrow_frames::Batch::try_new(vec![Column::Native(array)], rows).unwrap();
@@ -111,7 +111,7 @@ fn assert_accepted(nullable: bool, data_type: &DataType, array: &dyn Array) {
     }
 }
 
-/// Six numbers, the second and the last of which are null.
+/// Six numbers. The second and the last one are null.
 fn numbers() -> Int32Array {
     Int32Array::from(vec![Some(1), None, Some(3), Some(4), Some(5), None])
 }

@@ -156,7 +156,7 @@ mod unix {
 
     use super::{Link, Socket};
 
-    /// A pair of Unix domain sockets, the second of which is the second process's stdin. Neither
+    /// A pair of Unix domain sockets. The second process has the second one as its stdin. Neither
     /// has a name: nobody else can connect, and nothing is left behind.
     pub struct UdsLink {
         ours: Option<UnixStream>,
