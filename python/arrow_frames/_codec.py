@@ -7,7 +7,7 @@ import stat
 import sys
 from typing import Any
 
-from arrow_frames import _arrow, _native, _note
+from arrow_frames import _arrow, _limits, _native, _note
 from arrow_frames._errors import needed
 from arrow_frames._limits import NONE, Budget
 from arrow_frames._native import ArrowFramesError, DecodeError, Limits
@@ -72,8 +72,9 @@ def from_buffers(
     `columns` are the labels of the only columns to decode, each once. `limits` bounds what the input may ask for:
     a `Limits`, or a dict of its arguments.
 
-    Raises `DecodeError` for malformed input, `LimitError` for input that asks for too much, and `UntrustedPickleError` for a column that only an arbitrary
-    pickle holds, unless `allow_pickle` is true: unpickling can run any code.
+    Raises `DecodeError` for malformed input and `LimitError` for input that asks for too much. Raises
+    `UntrustedPickleError` for a column that only an arbitrary pickle holds, unless `allow_pickle` is true:
+    unpickling can run any code.
 
     >>> import numpy as np, pandas as pd
     >>> df = pd.DataFrame({"a": np.arange(3), "b": ["x", "y", None]})
@@ -192,7 +193,7 @@ def load(
             if is_file:
                 opened.seek(0)
             return load(opened, **options)
-    header, frames = _native.receive(file, limits=Budget(limits).limits)
+    header, frames = _native.receive(file, limits=_limits.of(limits))
     return from_buffers(header, frames, **options)
 
 

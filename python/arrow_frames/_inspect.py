@@ -4,7 +4,7 @@ import html
 import json
 from typing import Any
 
-from arrow_frames import _native, _note
+from arrow_frames import _limits, _native, _note
 from arrow_frames._native import ArrowFramesError, Limits
 
 
@@ -51,6 +51,7 @@ def inspect(header: Any, frames: Any = None, *, limits: Limits | dict | None = N
     pandas.DataFrame: 2 rows × 1 columns
       a  native  Int64  16 B
     """
+    limits = _limits.of(limits)
     if (kind := _native.kind(header)) != "dataframe":
         return of_tensor(kind, header, frames, limits)
     decoded = (
@@ -78,7 +79,7 @@ def inspect(header: Any, frames: Any = None, *, limits: Limits | dict | None = N
     return Inspection(str(note.get("kind", "arrow")), decoded.rows, columns)
 
 
-def of_tensor(kind: str, header: Any, frames: Any, limits: Limits | dict | None) -> Inspection:
+def of_tensor(kind: str, header: Any, frames: Any, limits: Limits) -> Inspection:
     """An array that is a message of its own."""
     given = (header,) if frames is None else (header, list(frames))
     decoded: Any

@@ -20,18 +20,23 @@ NONE = Limits(
 DEFAULT = Limits()
 
 
+def of(limits: Limits | dict | None) -> Limits:
+    """The limits that a caller gave."""
+    if limits is None:
+        return DEFAULT
+    if isinstance(limits, dict):
+        return Limits(**limits)
+    if not isinstance(limits, Limits):
+        raise TypeError(f"limits are Limits or a dict, not {type(limits).__name__}")
+    return limits
+
+
 class Budget:
     """The bytes that one load may still allocate."""
 
     def __init__(self, limits: Limits | dict | None, *buffers: Any) -> None:
-        if limits is None:
-            limits = DEFAULT
-        elif isinstance(limits, dict):
-            limits = Limits(**limits)
-        elif not isinstance(limits, Limits):
-            raise TypeError(f"limits are Limits or a dict, not {type(limits).__name__}")
         #: Those that the codec itself keeps.
-        self.limits = limits
+        self.limits = limits = of(limits)
         self.used = 0
         # The bytes of the input are counted when more than a fixed number is asked for, which is seldom.
         self.allowed, self.buffers = limits.max_expanded_bytes, buffers

@@ -16,7 +16,14 @@ from arrow_frames import _note, _parts, _values, _zones
 from arrow_frames._arrays import MAJOR, field_name, period_name, raw, unwrapped, zone_library, zone_name
 from arrow_frames._errors import UntrustedPickleError, needed, optional
 from arrow_frames._limits import Budget
-from arrow_frames._native import ArrowFramesError, DecodeError, LimitError, check_hashes, check_text
+from arrow_frames._native import (
+    ArrowFramesError,
+    DecodeError,
+    LimitError,
+    check_hashes,
+    check_steps,
+    check_text,
+)
 from arrow_frames._object import unpickled
 
 # The formats of Arrow's C data interface as numpy's dtypes; `?` and complex ones are numpy's own.
@@ -67,8 +74,6 @@ class Rebuild:
         self.batches = decoded.batches
         #: Columns of several batches as one, by their place.
         self.joined: dict[int, Any] = {}
-        #: The text of Arrow's types of columns.
-        self.types: dict[tuple[int, int], str] = {}
 
     def frame(self, note: dict, kind: str):
         """The object of that kind that the note describes."""
@@ -303,7 +308,7 @@ class Rebuild:
         if kind == "numpy" and is_numbers(field):
             return self.numbers(decoded, batch, at, rows, field, strict=False)
         if kind == "bool" and format == "b" and nulls == 0:
-            return self.with_access(np.frombuffer(decoded.boolean(batch, at), "?"))
+            return np.frombuffer(decoded.boolean(batch, at), "?")
         if kind == "masked" and format is not None:
             return self.masked(decoded, batch, at)
         return self.as_noted(self.arrow(decoded, batch, at, kind, rows, field), kind)
@@ -323,12 +328,11 @@ class Rebuild:
         pa = needed("pyarrow", "an Arrow column in pandas")
         array = decoded.array(batch, at)
         array.check_hashes()
-        if (found := self.types.get(known := (id(decoded), at))) is None:
-            # The text of a nested type may be long, and is that of every batch.
-            found = self.types[known] = array.type
-        if is_copied(found, kind):
-            # None is one object for all.
-            size = array.copy_nbytes(0 if decoded.is_null(at) else OBJECT_BYTES)
+        is_null, has_arrow = decoded.is_null(at), hasattr(pd, "ArrowDtype")
+        is_arrow = kind.startswith("arrow:") or not decoded.is_text_or_dictionary(at)
+        if is_null or not has_arrow or not is_arrow:
+            # pandas makes objects, or an array of its own. None is one object for all.
+            size = array.copy_nbytes(0 if is_null else OBJECT_BYTES)
             self.budget.claim(size, f"column {name!r} in pandas")
         return from_pyarrow(array.to_pyarrow(pa), kind)
 
@@ -344,7 +348,7 @@ class Rebuild:
         values = self.with_access(np.frombuffer(values, DTYPES[format]))
         classes = {"b": pd.arrays.BooleanArray, "f": pd.arrays.FloatingArray}
         kind = classes.get("b" if format == "b" else values.dtype.kind, pd.arrays.IntegerArray)
-        return kind(values, self.with_access(np.frombuffer(mask, "?")))
+        return kind(values, np.frombuffer(mask, "?"))
 
     def opaque(self, batch: int, at: int, array, rows: int):
         """What a pickle holds, if it is one that is safe to load, or is allowed."""
@@ -510,12 +514,8 @@ class Rebuild:
         return _values.decode(value, what, self.allow_pickle)
 
     def with_access(self, array: np.ndarray) -> np.ndarray:
-        """The array, writable or not as was asked."""
-        if self.writable and not array.flags.writeable:
-            return array.copy()
-        if self.writable is False and array.flags.writeable:
-            array.flags.writeable = False
-        return array
+        """The array, writable if that was asked. The whole object is made read-only in the end, if that was."""
+        return array.copy() if self.writable and not array.flags.writeable else array
 
 
 def check_values(values, what: str) -> None:
@@ -582,11 +582,7 @@ def check_objects(values: list, what: str) -> None:
     for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(values)]):
         if end - start > CROWDED:
             steps += pairs([values[at] for at in order[start:end].tolist()])
-    if steps > (allowed := 32 * len(values) + 1_000_000):
-        raise LimitError(
-            f"{what}: {len(values)} values have hashes that collide: a hash table of pandas takes {steps} steps for "
-            f"them, and {allowed} are allowed"
-        )
+    check_steps(steps, len(values), what)
 
 
 def pairs(values: list) -> int:
@@ -620,15 +616,6 @@ def range_index(numbers: Any, name) -> pd.RangeIndex:
     if len(range(*integers)) > _parts.MAX_BYTES:
         raise DecodeError(f"{integers} is a range of too many numbers")
     return pd.RangeIndex(*integers, name=name)
-
-
-def is_copied(type: str, kind: str) -> bool:
-    """Whether pandas makes objects, or an array of its own, of an Arrow column."""
-    if type == "Null" or not hasattr(pd, "ArrowDtype"):
-        return True
-    if kind.startswith("arrow:"):
-        return False
-    return type in ("Utf8", "LargeUtf8", "Utf8View") or type.startswith("Dictionary(")
 
 
 def is_numbers(field) -> bool:

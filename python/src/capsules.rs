@@ -165,13 +165,17 @@ impl Stream {
         fields.fold(0, u64::saturating_add).saturating_mul(self.batches.len() as u64)
     }
 
-    /// Bytes of the columns of which polars copies values for each row: those with dictionaries of
-    /// anything but text, with runs, or with views of lists.
+    /// Bytes of the columns whose values polars copies for each row: dictionaries of anything but text, runs,
+    /// and views of lists, on any level.
     #[getter]
     fn taken_nbytes(&self) -> u64 {
-        let columns = self.batches.iter().flat_map(|batch| batch.columns());
-        let taken = columns.filter(|column| expanded::is_taken(column.data_type()));
-        taken.map(expanded::expanded_bytes).fold(0, u64::saturating_add)
+        let fields = self.schema.fields().iter().enumerate();
+        let is_taken = |field| {
+            all_fields(std::slice::from_ref(field)).any(|(_, one)| expanded::is_taken(one.data_type()))
+        };
+        let taken: Vec<usize> = fields.filter(|(_, field)| is_taken(*field)).map(|(at, _)| at).collect();
+        let arrays = self.batches.iter().flat_map(|batch| taken.iter().map(|at| batch.column(*at)));
+        arrays.map(expanded::expanded_bytes).fold(0, u64::saturating_add)
     }
 
     /// The batches as a reader of pyarrow's, of any version.
@@ -344,7 +348,7 @@ fn refuse_pickled_types(pyarrow: &Bound<'_, PyModule>, fields: &[FieldRef]) -> R
 }
 
 /// All fields on all levels, each with the name of the column that it is of.
-fn all_fields(fields: &[FieldRef]) -> impl Iterator<Item = (&str, &FieldRef)> {
+pub fn all_fields(fields: &[FieldRef]) -> impl Iterator<Item = (&str, &FieldRef)> {
     let mut waiting: Vec<(&str, &FieldRef)> =
         fields.iter().rev().map(|field| (field.name().as_str(), field)).collect();
     std::iter::from_fn(move || {

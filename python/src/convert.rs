@@ -3,11 +3,11 @@
 use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::ArrayData;
-use arrow_frames::pickle::{Hashed, hash_steps, most_hash_steps};
+use arrow_frames::pickle::{Hashed, colliding_pairs, hash_steps, most_hash_steps};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use pyo3::prelude::*;
 
-use crate::errors::{DecodeError, LimitError};
+use crate::errors::{DecodeError, LimitError, detached};
 use crate::memory::Regions;
 
 /// The types that numpy has too, by their format strings in Arrow's C data interface.
@@ -63,23 +63,20 @@ pub fn check_hashes(py: Python<'_>, values: &Bound<'_, PyAny>, format: &str, wha
 pub fn check_text(py: Python<'_>, values: Vec<String>, what: &str) -> PyResult<()> {
     let hash =
         |text: &str| text.bytes().fold(0u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
-    let steps = py.detach(|| {
-        let mut hashed: Vec<(u32, &str)> = values.iter().map(|text| (hash(text), text.as_str())).collect();
-        hashed.sort_unstable();
-        hashed.dedup();
-        let runs = hashed.chunk_by(|(a, _), (b, _)| a == b).map(|run| run.len() as u64);
-        runs.fold(0u64, |steps, run| steps.saturating_add(run.saturating_mul(run.saturating_sub(1)) >> 1))
-    });
-    too_many(steps, values.len(), what)
+    let hashed = || values.iter().map(|text| (hash(text), text.as_str())).collect();
+    let steps = detached(py, || Ok(colliding_pairs(hashed())))?;
+    check_steps(steps, values.len(), what)
 }
 
 /// The same of an array.
 pub fn check_hashes_of(py: Python<'_>, values: &ArrayRef, hashed: Hashed, what: &str) -> PyResult<()> {
-    let steps = py.detach(|| hash_steps(values, hashed));
-    too_many(steps, values.len(), what)
+    let steps = detached(py, || Ok(hash_steps(values, hashed)))?;
+    check_steps(steps, values.len(), what)
 }
 
-fn too_many(steps: u64, count: usize, what: &str) -> PyResult<()> {
+/// Refuses so many steps of a hash table for a number of values.
+#[pyfunction]
+pub fn check_steps(steps: u64, count: usize, what: &str) -> PyResult<()> {
     let allowed = most_hash_steps(count);
     if steps <= allowed {
         return Ok(());
@@ -88,25 +85,6 @@ fn too_many(steps: u64, count: usize, what: &str) -> PyResult<()> {
         "{what}: {count} values have hashes that collide: a hash table of pandas takes {steps} steps for them, \
          and {allowed} are allowed"
     )))
-}
-
-/// The names of the time zones of a type, and of those in it.
-pub fn zones(data_type: &DataType, found: &mut Vec<String>) {
-    use DataType::*;
-    match data_type {
-        Timestamp(_, Some(zone)) => found.push(zone.to_string()),
-        List(field)
-        | LargeList(field)
-        | ListView(field)
-        | LargeListView(field)
-        | FixedSizeList(field, _)
-        | Map(field, _)
-        | RunEndEncoded(_, field) => zones(field.data_type(), found),
-        Struct(fields) => fields.iter().for_each(|field| zones(field.data_type(), found)),
-        Union(fields, _) => fields.iter().for_each(|(_, field)| zones(field.data_type(), found)),
-        Dictionary(_, values) => zones(values, found),
-        _ => {}
-    }
 }
 
 /// The type of a format string, of those that numpy has too.

@@ -7,11 +7,12 @@ use arrow_array::{Array as _, ArrayRef};
 use arrow_buffer::Buffer;
 use arrow_frames::pickle::Pickle;
 use arrow_frames::{Batch, BufferLayout, Column, DataFrame, Decoder, Frames, Layout};
+use arrow_schema::DataType;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyMemoryView;
 
-use crate::capsules::{Array, Stream};
+use crate::capsules::{Array, Stream, all_fields};
 use crate::columns::{Copied, copied};
 use crate::convert;
 use crate::errors::{DecodeError, Result, caught, detached, reading};
@@ -51,9 +52,9 @@ pub fn decode(
     frames: Vec<Bound<'_, PyAny>>,
     columns: Option<Vec<usize>>,
     as_they_lie: bool,
-    limits: Option<&Bound<'_, PyAny>>,
+    limits: Option<&Bound<'_, Limits>>,
 ) -> Result<Decoded> {
-    let limits = Limits::of(limits)?;
+    let limits = Limits::of(limits);
     let mut regions = Regions::default();
     let frames = import(&mut regions, header, &frames)?;
     if regions.is_mixed() {
@@ -76,9 +77,9 @@ pub fn decode_stream(
     py: Python<'_>,
     stream: &Bound<'_, PyAny>,
     columns: Option<Vec<usize>>,
-    limits: Option<&Bound<'_, PyAny>>,
+    limits: Option<&Bound<'_, Limits>>,
 ) -> Result<Decoded> {
-    let limits = Limits::of(limits)?;
+    let limits = Limits::of(limits);
     let mut regions = Regions::default();
     let stream = regions.import(stream, "the stream")?;
     if stream.starts_with(b"ARROW1") {
@@ -263,7 +264,15 @@ impl Decoded {
     /// Whether a column has the type Null: that of opaque columns, and of columns of nulls.
     fn is_null(&self, column: usize) -> bool {
         let schema = self.df.schema();
-        schema.fields().get(column).is_some_and(|field| field.data_type() == &arrow_schema::DataType::Null)
+        schema.fields().get(column).is_some_and(|field| field.data_type() == &DataType::Null)
+    }
+
+    /// Whether a column is text or has a dictionary, of which pandas has arrays of its own.
+    fn is_text_or_dictionary(&self, column: usize) -> bool {
+        use DataType::{Dictionary, LargeUtf8, Utf8, Utf8View};
+        let schema = self.df.schema();
+        let data_type = schema.fields().get(column).map(|field| field.data_type());
+        matches!(data_type, Some(Utf8 | LargeUtf8 | Utf8View | Dictionary(..)))
     }
 
     /// The names of the time zones in the type of a column.
@@ -271,9 +280,8 @@ impl Decoded {
         let schema = self.df.schema();
         let field = schema.fields().get(column);
         let field = field.ok_or_else(|| PyIndexError::new_err(format!("there is no column {column}")))?;
-        let mut found = Vec::new();
-        convert::zones(field.data_type(), &mut found);
-        Ok(found)
+        let fields = all_fields(std::slice::from_ref(field));
+        Ok(fields.filter_map(|(_, field)| zone_of(field.data_type())).collect())
     }
 
     /// A column whose batches are joined into one; none if they are not simply one behind the other:
@@ -286,7 +294,7 @@ impl Decoded {
             let array = self.unaligned.array(number, column, array);
             pieces.push((array, batch.num_rows()));
         }
-        // One that has all rows would be the input's own memory, of which nothing would be known any more.
+        // If one batch has all rows, the result is the input's own memory, and its access would be unknown.
         if pieces.iter().filter(|(_, rows)| *rows > 0).count() < 2 {
             return Ok(None);
         }
@@ -305,7 +313,7 @@ impl Decoded {
             .collect::<arrow_frames::Result<Vec<_>>>()
             .and_then(|batches| DataFrame::try_new(schema, batches))
             .map_err(reading)?;
-        let joined = py.detach(|| df.into_record_batch());
+        let joined = detached(py, || Ok(df.into_record_batch()))?;
         Ok(joined.ok().map(|batch| Decoded {
             df: DataFrame::from(batch),
             unaligned: Unaligned::default(),
@@ -420,6 +428,14 @@ impl Decoded {
     }
 }
 
+fn zone_of(data_type: &DataType) -> Option<String> {
+    match data_type {
+        DataType::Timestamp(_, Some(zone)) => Some(zone.to_string()),
+        DataType::Dictionary(_, values) => zone_of(values),
+        _ => None,
+    }
+}
+
 /// Why Python should not be given a pickle, if it should not.
 fn refused(buffers: &[Buffer]) -> (Option<String>, u64) {
     match Pickle::parse(buffers) {
@@ -488,7 +504,7 @@ fn fields(df: &DataFrame) -> Vec<FieldParts> {
     let parts = |(index, field): (usize, &arrow_schema::FieldRef)| {
         let is_opaque =
             df.batches().first().is_some_and(|b| matches!(b.column(index), Some(Column::Opaque(_))))
-                || field.data_type() == &arrow_schema::DataType::Null;
+                || field.data_type() == &DataType::Null;
         let mark = field.metadata().get("arrow_frames").filter(|_| is_opaque).cloned();
         (field.name().clone(), convert::format(field.data_type()), field.is_nullable(), nulls(index), mark)
     };

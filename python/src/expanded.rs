@@ -15,18 +15,13 @@ pub fn expanded_bytes(array: &ArrayRef) -> u64 {
     Sizes::of(array).up_to(array.len())
 }
 
-/// Whether a type has rows, on any level, that may show the same values many times and are copied by
-/// libraries without such a type: text in a dictionary is none of them.
+/// Whether rows of a type may show the same values many times, and are copied by libraries without such
+/// a type. Text in a dictionary is not copied.
 pub fn is_taken(data_type: &DataType) -> bool {
     use DataType::*;
     match data_type {
         RunEndEncoded(..) | ListView(_) | LargeListView(_) => true,
         Dictionary(_, values) => !matches!(values.as_ref(), Utf8 | LargeUtf8 | Utf8View),
-        List(field) | LargeList(field) | FixedSizeList(field, _) | Map(field, _) => {
-            is_taken(field.data_type())
-        }
-        Struct(fields) => fields.iter().any(|field| is_taken(field.data_type())),
-        Union(fields, _) => fields.iter().any(|(_, field)| is_taken(field.data_type())),
         _ => false,
     }
 }

@@ -41,7 +41,7 @@ mod _native {
     #[pymodule_export]
     use super::columns::{Columns, encode_object, encode_stream};
     #[pymodule_export]
-    use super::convert::{check_hashes, check_text};
+    use super::convert::{check_hashes, check_steps, check_text};
     #[pymodule_export]
     use super::decoded::{Decoded, decode, decode_stream, schema};
     #[pymodule_export]

@@ -1,11 +1,7 @@
 //! What untrusted input may ask for, as Python gives it.
 
 use arrow_frames::Limits as Core;
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-
-use crate::errors::Result;
 
 /// What untrusted input may ask for before it is refused with `LimitError`.
 ///
@@ -112,17 +108,8 @@ impl Limits {
 }
 
 impl Limits {
-    /// The limits that a caller gave: an object of this class, a dict of its arguments, or nothing.
-    pub fn of(given: Option<&Bound<'_, PyAny>>) -> Result<Core> {
-        let Some(given) = given else { return Ok(Core::default()) };
-        if let Ok(limits) = given.cast::<Limits>() {
-            return Ok(limits.get().core.clone());
-        }
-        let Ok(named) = given.cast::<PyDict>() else {
-            let found = given.get_type();
-            return Err(PyTypeError::new_err(format!("limits are Limits or a dict, not {found}")));
-        };
-        let made = given.py().get_type::<Limits>().call((), Some(named))?;
-        Ok(made.cast::<Limits>()?.get().core.clone())
+    /// The limits that a caller gave, or the default ones.
+    pub fn of(given: Option<&Bound<'_, Self>>) -> Core {
+        given.map(|limits| limits.get().core.clone()).unwrap_or_default()
     }
 }

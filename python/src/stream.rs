@@ -35,11 +35,10 @@ pub fn segments<'py>(
 pub fn receive<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
-    limits: Option<&Bound<'py, PyAny>>,
+    limits: Option<&Bound<'py, Limits>>,
 ) -> Result<(Bound<'py, PyBytes>, Vec<Bound<'py, PyMemoryView>>)> {
     let is_kept = Rc::new(Cell::new(false));
-    let mut source =
-        StreamSource::new(Reader::new(source, is_kept.clone())?).with_limits(Limits::of(limits)?);
+    let mut source = StreamSource::new(Reader::new(source, is_kept.clone())?).with_limits(Limits::of(limits));
     let frames = caught(|| source.read_all().map_err(reading));
     if is_kept.get() {
         // Python still has a part of its memory.

@@ -170,11 +170,11 @@ pub fn decode_tensor(
     header: &Bound<'_, PyAny>,
     frames: Vec<Bound<'_, PyAny>>,
     max_copied_bytes: Option<u64>,
-    limits: Option<&Bound<'_, PyAny>>,
+    limits: Option<&Bound<'_, Limits>>,
 ) -> Result<DecodedTensor> {
     let mut regions = Regions::default();
     let frames = import(&mut regions, header, &frames)?;
-    tensor(py, regions, frames, codec(max_copied_bytes).with_limits(Limits::of(limits)?))
+    tensor(py, regions, frames, codec(max_copied_bytes).with_limits(Limits::of(limits)))
 }
 
 /// Decodes a tensor's stream that lies in one buffer.
@@ -184,11 +184,11 @@ pub fn decode_tensor_stream(
     py: Python<'_>,
     stream: &Bound<'_, PyAny>,
     max_copied_bytes: Option<u64>,
-    limits: Option<&Bound<'_, PyAny>>,
+    limits: Option<&Bound<'_, Limits>>,
 ) -> Result<DecodedTensor> {
     let mut regions = Regions::default();
     let stream = regions.import(stream, "the stream")?;
-    let limits = Limits::of(limits)?;
+    let limits = Limits::of(limits);
     let frames = caught(|| Frames::from_stream_with_limits(stream, &limits).map_err(reading))?;
     tensor(py, regions, frames, codec(max_copied_bytes).with_limits(limits))
 }
@@ -201,11 +201,11 @@ pub fn decode_sparse(
     header: &Bound<'_, PyAny>,
     frames: Vec<Bound<'_, PyAny>>,
     max_copied_bytes: Option<u64>,
-    limits: Option<&Bound<'_, PyAny>>,
+    limits: Option<&Bound<'_, Limits>>,
 ) -> Result<DecodedSparse> {
     let mut regions = Regions::default();
     let frames = import(&mut regions, header, &frames)?;
-    sparse(py, regions, frames, codec(max_copied_bytes).with_limits(Limits::of(limits)?))
+    sparse(py, regions, frames, codec(max_copied_bytes).with_limits(Limits::of(limits)))
 }
 
 /// Decodes a sparse tensor's stream that lies in one buffer. Every index is checked.
@@ -215,11 +215,11 @@ pub fn decode_sparse_stream(
     py: Python<'_>,
     stream: &Bound<'_, PyAny>,
     max_copied_bytes: Option<u64>,
-    limits: Option<&Bound<'_, PyAny>>,
+    limits: Option<&Bound<'_, Limits>>,
 ) -> Result<DecodedSparse> {
     let mut regions = Regions::default();
     let stream = regions.import(stream, "the stream")?;
-    let limits = Limits::of(limits)?;
+    let limits = Limits::of(limits);
     let frames = caught(|| Frames::from_stream_with_limits(stream, &limits).map_err(reading))?;
     sparse(py, regions, frames, codec(max_copied_bytes).with_limits(limits))
 }

@@ -323,6 +323,19 @@ def test_an_array_of_two_dimensions_is_no_column():
         af.from_buffers(header, frames, allow_pickle=True)
 
 
+def named(value) -> bytes:
+    """A Series whose name is that value of a note."""
+    note = {
+        "version": 1, "kind": "pandas.Series", "arrays": ["numpy"], "labels": {"range": [0, 1, 1], "name": None},
+        "index": {"range": [0, 1, 1], "name": None}, "name": value,
+    }  # fmt: skip
+    return written(pa.table({"0": [1]}).replace_schema_metadata({"arrow_frames": json.dumps(note)}))
+
+
+def test_a_name_that_is_sound_comes_back():
+    assert af.loads(named({"numpy": ["<i8", 5]})).name == 5
+
+
 @pytest.mark.parametrize("value", [{"float": "1e5"}, {"float": "1" * 5000}, {"float": []}, {"numpy": ["|S1", 3 * 10**9]},
                                    {"numpy": ["<U1", 10**9]}, {"numpy": ["|V1", 5]}, {"numpy": ["<i8", 1.5]},
                                    {"numpy": ["<i8", 2**70]}, {"numpy": ["|b1", 1]}, {"numpy": ["<f8", 1.5]},
@@ -330,13 +343,8 @@ def test_an_array_of_two_dimensions_is_no_column():
                                    {"moment": ["<M8[s]", 2**63]}, {"tuple": 5}, {"dict": 5}, {"missing": "NO"}],
                          ids=lambda value: json.dumps(value)[:40])  # fmt: skip
 def test_a_value_is_of_its_own_kind(value):
-    note = {
-        "version": 1, "kind": "pandas.Series", "arrays": ["numpy"], "labels": {"range": [0, 1, 1], "name": None},
-        "index": {"range": [0, 1, 1], "name": None}, "name": value,
-    }  # fmt: skip
-    table = pa.table({"0": [1]}).replace_schema_metadata({"arrow_frames": json.dumps(note)})
     with pytest.raises(af.DecodeError):
-        af.loads(written(table))
+        af.loads(named(value))
 
 
 ZONES = [
@@ -373,13 +381,8 @@ def test_a_zone_that_there_is_comes_back(zone):
 @pytest.mark.parametrize("zone", ZONES)
 def test_a_zone_of_a_value_is_such_a_name(zone):
     value = {"moment": ["<M8[ns]", 0, zone, "zoneinfo"]}
-    note = {
-        "version": 1, "kind": "pandas.Series", "arrays": ["numpy"], "labels": {"range": [0, 1, 1], "name": None},
-        "index": {"range": [0, 1, 1], "name": None}, "name": value,
-    }  # fmt: skip
-    table = pa.table({"0": [1]}).replace_schema_metadata({"arrow_frames": json.dumps(note)})
     with pytest.raises(af.DecodeError):
-        af.loads(written(table))
+        af.loads(named(value))
 
 
 OPAQUE = {

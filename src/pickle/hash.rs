@@ -5,8 +5,9 @@
 //! made, and an index when its labels must be unique.
 //!
 //! Source: `khash_python.h` of pandas (1.5 to 3.1), and `pyhash.c` of CPython for the hashes of
-//! numbers. Text, bytes, dates and times are hashed with a secret of the process there: nobody can
-//! make those collide.
+//! numbers. Python hashes text, bytes, dates and times with a secret of the process: nobody can make
+//! those collide. (Before version 3 pandas hashes some text itself, without a secret; who has text that
+//! pandas will hash so counts its collisions by [`colliding_pairs`].)
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
@@ -67,10 +68,21 @@ pub fn hash_steps(values: &dyn Array, hashed: Hashed) -> u64 {
             crowded.push((hash, value));
         }
     });
-    crowded.sort_unstable();
-    crowded.dedup();
-    let runs = crowded.chunk_by(|(a, _), (b, _)| a == b).map(|run| run.len() as u64);
-    runs.fold(0, |steps, run| steps.saturating_add(run.saturating_mul(run.saturating_sub(1)) / 2))
+    colliding_pairs(crowded)
+}
+
+/// Pairs of different values with the same hash. Each value comes with its hash, any number of times.
+///
+/// ```
+/// use arrow_frames::pickle::colliding_pairs;
+///
+/// assert_eq!(colliding_pairs(vec![(7, "a"), (7, "b"), (7, "a"), (8, "c")]), 1);
+/// ```
+pub fn colliding_pairs<V: Ord>(mut hashed: Vec<(u32, V)>) -> u64 {
+    hashed.sort_unstable();
+    hashed.dedup();
+    let runs = hashed.chunk_by(|(a, _), (b, _)| a == b).map(|run| run.len() as u64);
+    runs.fold(0, |pairs, run| pairs.saturating_add(run.saturating_mul(run.saturating_sub(1)) / 2))
 }
 
 /// Values in a bucket of hashes, of as many buckets as values, that are no sign of anything.
@@ -257,7 +269,7 @@ fn signed(hash: u64, is_negative: bool) -> i64 {
     if hash == -1 { -2 } else { hash }
 }
 
-/// `mantissa × 2^exponent`, of which a power of 2 only turns the 61 bits.
+/// The hash of `mantissa × 2^exponent`. A power of 2 rotates the 61 bits of the remainder.
 fn python_float(number: f64) -> i64 {
     let bits = number.to_bits();
     let (exponent, fraction) = ((bits >> 52) & 0x7ff, bits & ((1 << 52) - 1));

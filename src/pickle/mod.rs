@@ -62,7 +62,7 @@ pub use disassemble::{Disassembly, Instruction, disassemble};
 pub use fault::{PickleBudget, PickleFault};
 pub(crate) use forms::{Categories, Pickler, check_categories, dtype_name};
 pub use forms::{Forms, Inexact, TextForm, ZonedForm, index, multi_index, objects, range_index};
-pub use hash::{Hashed, hash_steps, most_hash_steps};
+pub use hash::{Hashed, colliding_pairs, hash_steps, most_hash_steps};
 pub use limits::PickleLimits;
 pub use writer::Writer;
 

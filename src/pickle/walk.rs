@@ -17,9 +17,8 @@ pub(super) fn check(view: View<'_>, limits: &PickleLimits) -> Result<()> {
     let mut levels = try_filled(graph.containers.len(), NEW)?;
     let mut sizes = try_filled(graph.containers.len(), 0u64)?;
     let free = limits.max_free_expansion;
-    let given = view.buffers.iter().map(|buffer| buffer.len() as u64).fold(0, u64::saturating_add);
-    let given = given.saturating_add(view.bytes.len() as u64);
-    let allowed = free.saturating_add((graph.edges.len() as u64).saturating_mul(16)).saturating_add(given);
+    let references = (graph.edges.len() as u64).saturating_mul(16);
+    let allowed = free.saturating_add(references).saturating_add(view.num_bytes());
     let mut path: Vec<Visit<'_>> = Vec::new();
     for start in 0..graph.containers.len() {
         visit(view, start, &mut levels, &mut sizes, &mut path, limits)?;
